@@ -21,7 +21,8 @@ class Features(NamedTuple):
 
     zones: materials, of which `prescribed` are ambients; pairs: conductances that differ from pair to pair of them;
     table: heat by class; field: heat by cell; losses: by class; skew: a single class whose six faces differ, which no
-    cells that exchange heat with each other can have; layers: planes of each layer along z that has one zone, or 0.
+    cells that exchange heat with each other can have; layers: planes of each layer along z that has one zone, or 0;
+    block: cells along z, y and x of each block that has one zone, or () for others.
     """
 
     zones: int = 1
@@ -32,6 +33,7 @@ class Features(NamedTuple):
     skew: bool = False
     losses: bool = False
     layers: int = 0
+    block: tuple[int, int, int] | tuple[()] = ()
 
 
 FEATURES = {
@@ -164,7 +166,7 @@ def random_case(
     conductance = rng.uniform(0.1, 1, (3, n, n) if features.pairs else (3, 1, 1)) * np.ones((n, n))
     conductance = (conductance + conductance.transpose(0, 2, 1)) / 2
     block = (features.layers, *shape[1:]) if features.layers else (3, 4, 70) if seed % 2 else (1, 1, 1)
-    zones = random_zones(rng, shape, n, block)
+    zones = random_zones(rng, shape, n, features.block or block)
     coefficients = terms_of_zones(
         zones, conductance, capacity, prescribed=features.prescribed, periodic=periodic, per_cell=per_cell
     )

@@ -19,10 +19,11 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes, shares_of_unlike_rows
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, corners
+from heatsim_kernels.stencil.temporal.turn_kinds import classify_turns
 from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 
@@ -54,6 +55,12 @@ TRIALS = {
     "periodic in y and z, one plane on its way": TemporalTrial((4, 5, 8), NEAR, np.float32, (False, True, True)),
     "periodic all around": TemporalTrial((3, 3, 6), NEAR, np.float64, (True, True, True)),
     "materials in blocks": TemporalTrial((6, 6, 9), SMALL, np.float32, features=MATERIALS),
+    "materials in blocks of many turns": TemporalTrial(
+        (17, 8, 9), SMALL, np.float32, features=MATERIALS._replace(block=(8, 8, 5))
+    ),
+    "materials in blocks of many turns with losses, periodic in z": TemporalTrial(
+        (16, 8, 9), NEAR, np.float64, (False, False, True), MATERIALS._replace(block=(7, 8, 5), losses=True)
+    ),
     "a material of its own to every cell, periodic in x": TemporalTrial(
         (5, 6, 9), NEAR, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
@@ -155,7 +162,7 @@ def swept(trial: TemporalTrial, traced: bool) -> dict[str, np.ndarray]:
     structure = structure.with_room_for(coefficients.class_count)
     cell_classes = TemporalCellClasses(
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
-        coefficients.class_count,
+        coefficients.rates,
         of_planes,
     )
     accounts = on_device(np.zeros((1, FUSED_BLOCKS)))
@@ -199,14 +206,17 @@ def carried_losses(case: Case, structure: StencilConfiguration, trace: Array) ->
     return ledger.entered()[-1:]
 
 
-def unlike_rows() -> dict[str, np.ndarray]:
-    """Classes, and for each column of a plan x and y of its tile and the share of its planes with unlike rows."""
-    classes = np.zeros((6, 9, 13), np.uint8)
-    classes[2, 7, 3] = classes[4, 1] = classes[5, :3] = 1
-    columns = corners(SMALL, classes.shape, (False, False, False))
-    laid_out = lay_out_classes(TemporalCellClasses(on_device(classes.ravel()), 2), SMALL, classes.shape, columns)
-    shares = shares_of_unlike_rows(laid_out, SMALL, len(classes))
-    return {"classes": classes, "columns": columns, "shares": np.array(shares)}
+def kinds_of_turns() -> dict[str, np.ndarray]:
+    """Classes of materials in blocks and their rates, x and y of the tiles of a plan, and the kinds of turns of a march
+    through each, for an axis z with two ends and for one that is periodic."""
+    coefficients = random_case((19, 12, 13), MATERIALS._replace(block=(8, 6, 5)), seed=2).coefficients
+    assert coefficients.class_ids is not None
+    classes, columns = coefficients.class_ids, corners(SMALL, coefficients.shape, (False, False, False))
+    of_cells = TemporalCellClasses(on_device(classes.ravel()), coefficients.rates)
+    laid_out, rates = lay_out_classes(of_cells, SMALL, classes.shape, columns), on_device(coefficients.rates.ravel())
+    kinds = [classify_turns(laid_out, rates, SMALL, len(classes), wraps).host() for wraps in (False, True)]
+    found = {"classes": classes, "rates": coefficients.rates, "columns": columns, "width": np.array(SMALL.width)}
+    return found | {"bounded": kinds[0], "periodic": kinds[1]}
 
 
 def main(target: str) -> None:
@@ -217,7 +227,7 @@ def main(target: str) -> None:
         for way, run in ways.items()
         for part, values in run(trial).items()
     }
-    parts |= {f"unlike rows: {part}": values for part, values in unlike_rows().items()}
+    parts |= {f"kinds: {part}": values for part, values in kinds_of_turns().items()}
     np.savez(target, allow_pickle=False, **parts)
 
 

@@ -21,6 +21,8 @@ PLACES = (
     ((37, 131, 200), (True, False, True), Features()),
     ((21, 100, 133), (True, True, True), HEATED),
     ((37, 131, 200), (False, False, False), MATERIALS),
+    ((75, 131, 200), (False, False, False), MATERIALS._replace(block=(20, 27, 50))),
+    ((61, 100, 133), (True, True, True), Features(zones=2, pairs=True, block=(20, 27, 50))),
     ((21, 100, 133), (True, True, True), Features(zones=2, pairs=True)),
     ((9, 130, 131), (False, False, False), Features(zones=5, table=True)),
     ((9, 130, 131), (False, False, False), Features(skew=True)),

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.temporal.cell_classes import classes_of_turns
-from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile, fits, plan
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, TurnCosts, fits, plan
 
-COSTS = BoundaryCosts(1.3, 1.2, 1.5)
+COSTS = TurnCosts(1.3, 1.2, 1.5)
 TILES = (TemporalTile(4, 2, 4, 4), TemporalTile(3, 1, 5, 3), TemporalTile(2, 4, 3, 5))
 SHAPES = ((1, 16, 128), (13, 31, 129), (40, 57, 200))
 PERIODS = ((False, False, False), (True, False, True), (False, True, False), (True, True, True))
@@ -75,16 +75,16 @@ def test_blocks_have_equal_work(n: int) -> None:
     assert (pieces[:, 3] - pieces[:, 2]).min() >= tile.steps
 
 
-def test_columns_with_unlike_rows_are_dealt_out_by_what_they_cost() -> None:
+def test_columns_are_dealt_out_by_what_their_turns_and_pieces_cost() -> None:
     """Every other column costs half as much again: those that march through it have so many fewer planes."""
     tile, n = TemporalTile(3, 2, 4, 8), 512
-    costs = BoundaryCosts(1.0, 1.0, 1.0, unlike=0.5)
+    costs = TurnCosts(1.0, 1.0, 1.0, moving=0.5, piece=30.0)
     columns = len(np.unique(plan(tile, (n, n, n), (False, False, False), 1, costs)[0][:, 8]))
-    unlike = tuple(float(number % 2) for number in range(columns))
-    pieces, firsts = plan(tile, (n, n, n), (False, False, False), 132, costs, unlike=unlike)
+    moving = tuple(float(number % 2) for number in range(columns))
+    pieces, firsts = plan(tile, (n, n, n), (False, False, False), 132, costs, moving=moving)
     work = [
         sum(
-            (end - first + tile.steps + min(first, tile.steps)) * (1.0 + 0.5 * unlike[number])
+            (end - first + tile.steps + min(first, tile.steps)) * (1.0 + 0.5 * moving[number]) + 30.0
             for _, _, first, end, *_, number, _ in pieces[a:b]
         )
         for a, b in pairwise(firsts)

@@ -79,7 +79,7 @@ class FusedEnthalpySteps:
                 configuration,
                 self._coefficients,
                 traced=self._open_faces.count > 0,
-                cell_classes=TemporalCellClasses(self._field.class_ids, 1, None),
+                cell_classes=TemporalCellClasses(self._field.class_ids, np.zeros((1, 6))),
                 heat_accounts=self._ledger.lost,
                 pieces=on_device(piece_rows(self._pieces).astype(configuration.dtype)),
             )

@@ -40,6 +40,8 @@ if SIMULATED:
 
         return call
 
+    store_field_rows = store_rows
+
     def load_bytes(count: int):
         """One from each element; what was never written may be no byte."""
 
@@ -127,6 +129,37 @@ else:
                             for k in range(width):
                                 vector = builder.insert_element(vector, next(row), _int32(k))
                             builder.store(vector, piece, align=align)
+                return context.get_dummy_value()
+
+            return types.void(array, types.uint64, offsets, cells, types.uint32), codegen
+
+        return call
+
+    def store_field_rows(columns: int, aligned: bool):
+        """The same for an array in global memory. One address serves all rows, as the compiler is not to see: it would
+        find each anew."""
+
+        @intrinsic
+        def call(typing_context, array, start, offsets, cells, chosen):
+            def codegen(context, builder, signature, args):
+                data, long = context.make_array(array)(context, builder, args[0]).data, ir.IntType(64)
+                kind = data.type.pointee
+                at_start = builder.addrspacecast(builder.gep(data, [args[1]]), ir.PointerType(kind, 1))
+                same = ir.InlineAsm(ir.FunctionType(long, [long]), "mov.u64 $0, $1;", "=l,l")
+                first = builder.inttoptr(builder.call(same, [builder.ptrtoint(at_start, long)]), at_start.type)
+                width = min(columns, ACCESS * 8 // array.dtype.bitwidth) if aligned else 1
+                rows = rows_of(cgutils.unpack_tuple(builder, args[3]), columns)
+                for number, offset in enumerate(cgutils.unpack_tuple(builder, args[2])):
+                    bit = builder.and_(args[4], _int32(1 << number))
+                    with builder.if_then(builder.icmp_unsigned("!=", bit, _int32(0))):
+                        row = builder.gep(first, [builder.zext(offset, long)])
+                        for k in range(0, columns, width):
+                            vector = ir.Constant(ir.VectorType(kind, width), ir.Undefined)
+                            for j in range(width):
+                                vector = builder.insert_element(vector, rows[number][k + j], _int32(j))
+                            place = builder.gep(row, [ir.Constant(long, k)])
+                            place = builder.bitcast(place, ir.PointerType(vector.type, 1))
+                            builder.store(vector, place, align=width * array.dtype.bitwidth // 8)
                 return context.get_dummy_value()
 
             return types.void(array, types.uint64, offsets, cells, types.uint32), codegen

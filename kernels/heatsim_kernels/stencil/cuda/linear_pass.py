@@ -190,7 +190,7 @@ class LinearCudaPass:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
         if self._to_fuse and structure not in self._fused:
             of_planes = self._coefficients.classes_of_planes
-            cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
+            cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.rates, of_planes)
             even = structure.uniform or structure.paired
             configuration = structure.with_room_for(self._coefficients.class_count)._replace(
                 uneven=self._coefficients.uneven, layered=of_planes is not None and even

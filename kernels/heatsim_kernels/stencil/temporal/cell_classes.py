@@ -19,7 +19,7 @@ from numba import int32, uint32, uint64
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
-from heatsim_kernels.runtime.cuda.warp_rows import WARP, unequal_rows_of_bytes
+from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -30,11 +30,11 @@ BLOCKS, THREADS = (2, 8) if SIMULATED else (1056, 256)
 
 
 class TemporalCellClasses(NamedTuple):
-    """The class of each cell, uint8, flat (any array where there is a single class), and the number of classes;
-    of_planes: (nz,) that of each plane normal to z, where all its cells have one."""
+    """The class of each cell, uint8, flat (any array where there is a single class), and the exchange rates of each
+    class, (n, 6); of_planes: (nz,) the class of each plane normal to z, where all its cells have one."""
 
     of_cells: Array
-    class_count: int
+    rates: np.ndarray
     of_planes: np.ndarray | None = None
 
 
@@ -100,33 +100,3 @@ def build(tile: TemporalTile):
             at = at + uint64(BLOCKS * THREADS)
 
     return lay_out
-
-
-def shares_of_unlike_rows(laid_out: Array, tile: TemporalTile, planes: int) -> tuple[float, ...]:
-    """For each column of the plan the share of its planes in which rows of some lane have classes unlike those of its
-    first row; laid_out: the classes as `lay_out_classes` gives them."""
-    columns = laid_out.shape[0] // (planes * tile.bands * WARP * lane_bytes(tile))
-    counts = empty(columns, np.int32)
-    args = (laid_out, np.int32(planes), counts)
-    kernel(build_count, tile, args)((columns, 1, 1), tile.block, args)
-    return tuple(float(count) / planes for count in counts.host())
-
-
-def build_count(tile: TemporalTile):
-    """Build the kernel (laid_out, planes, counts), a block for each column: planes that `shares_of_unlike_rows`
-    counts."""
-    lanes, stride = tile.bands * WARP, lane_bytes(tile)
-    unequal = unequal_rows_of_bytes(tile.columns * tile.rows, tile.columns)
-
-    def count(laid_out, planes, counts):
-        lane = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        found = int32(0)
-        for z in range(planes):
-            plane = uint64(cuda.blockIdx.x) * uint64(planes) + uint64(z)
-            at = (plane * uint64(lanes) + lane) * uint64(stride)
-            if cuda.syncthreads_or(int32(1 if unequal(laid_out, at) != uint32(0) else 0)):
-                found = int32(found + int32(1))
-        if lane == 0:
-            counts[cuda.blockIdx.x] = found
-
-    return count

@@ -5,9 +5,9 @@ zm. It is made a turn ahead. So the functions of `physics` that add differences 
 same operations in the same order. Where each face has a rate, two cells share the difference between them: what one
 adds with a rate the other subtracts, and both round alike.
 
-Where there are several cell classes, cells come with theirs (`cell_classes`). Mostly all rows of a lane have the same
-classes: inside a material, and at its ends in x and z. Then the rates of one row serve all. At ends in y and at
-corners each cell looks up its own. Rates and heating rates are in shared memory.
+Where there are several cell classes, cells come with theirs. Mostly all rows of a lane are of one material, and all
+planes of the levels have the same classes. Then rates are looked up once a turn, else row by row or cell by cell: see
+`cell_classes`. Rates and heating rates are in shared memory.
 """
 
 from __future__ import annotations
@@ -64,53 +64,50 @@ def build_low(configuration: StencilConfiguration):
     return each(less_twice if configuration.uniform else less)
 
 
-def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, still: bool):
-    """Build call(cells, sides, low, zp, classes, same_rows, held, rates, board, at): the cells one step later, or for a
-    stage dt L of them; and the rates that the lane holds then. sides: those to the left and right, above and below.
+def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, held: bool, by_row: bool):
+    """Build call(cells, sides, low, zp, classes, held, rates, board, at): the cells one step later, or for a stage
+    dt L of them; and the rates that the lane holds then. sides: those to the left and right, above and below.
 
-    same_rows: whether in all lanes of the warp all rows have the classes of the first. held: see `rates_held`; still:
-    whether they are those of these cells. On the board the numbers of the level begin at `at`, the rates of the classes
-    at `rates_at`.
+    held: whether rates are held that serve these cells: of their layer, see `rates_held`, or of a still turn, see
+    `build_rates_of_rows`. by_row: whether the turn is BY_ROW (`turn_kinds`). On the board the numbers of the level
+    begin at `at`, the rates of the classes at `rates_at`.
     """
-    rows, cells_apart = (_beginning(configuration, tile, rates_at, alike) for alike in (True, False))
+    begin, still = _beginning(configuration, tile, rates_at), held
     uniform, of_layer = (
         _of_cells_beside(tile, build(configuration)) for build in (_second_difference, _layer_differences)
     )
     of_rows, of_cells = _step_of_rows(configuration, tile), _step_of_cells(configuration, tile, rates_at)
-    rates_of_row = build_rates_of_row(configuration, tile, rates_at)
-    rates_of, several, to_above = _rates_of_layer(rates_at), configuration.classes_by_cell, each(rise)
+    rates_of, to_above = _rates_of_layer(rates_at), each(rise)
+    rates_of_rows = build_rates_of_rows(configuration, tile, rates_at, False)
 
     @inlined
-    def of_axes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
+    def of_axes(cells, sides, low, zp, classes, held, rates, board, at):
         of_axis = rates.rx, rates.ry, rates.rz
-        return uniform(rows(cells, classes, rates, board, at), cells, sides, low, zp, of_axis), held
+        return uniform(begin(cells, classes, rates, board, at), cells, sides, low, zp, of_axis), held
 
     @inlined
-    def of_axes_and_classes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
-        if same_rows:
-            return of_axes(cells, sides, low, zp, classes, same_rows, held, rates, board, at)
-        of_axis = rates.rx, rates.ry, rates.rz
-        return uniform(cells_apart(cells, classes, rates, board, at), cells, sides, low, zp, of_axis), held
-
-    @inlined
-    def of_layers(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
+    def of_layers(cells, sides, low, zp, classes, held, rates, board, at):
         if not still:
             held = rates_of(classes[0], board)
-        return of_layer(rows(cells, classes, rates, board, at), cells, sides, low, to_above(cells, zp), held), held
+        return of_layer(begin(cells, classes, rates, board, at), cells, sides, low, to_above(cells, zp), held), held
 
     @inlined
-    def of_classes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
-        dzp = to_above(cells, zp)
-        if same_rows:
-            of_row = held if still else rates_of_row(cells, classes, board)
-            new = of_rows(rows(cells, classes, rates, board, at), cells, sides, low, dzp, of_row)
-        else:
-            new = of_cells(cells_apart(cells, classes, rates, board, at), cells, sides, low, dzp, classes, board)
-        return new, held
+    def of_material(cells, sides, low, zp, classes, held, rates, board, at):
+        start, found = begin(cells, classes, rates, board, at), held
+        if not still:
+            found = rates_of_rows(cells, classes, board)
+        return of_rows(start, cells, sides, low, to_above(cells, zp), found), held
+
+    @inlined
+    def of_classes(cells, sides, low, zp, classes, held, rates, board, at):
+        start = begin(cells, classes, rates, board, at)
+        return of_cells(start, cells, sides, low, to_above(cells, zp), classes, board), held
 
     if configuration.uniform:
-        return of_axes_and_classes if several else of_axes
-    return of_layers if configuration.layered else of_classes
+        return of_axes
+    if configuration.layered:
+        return of_layers
+    return of_material if still or by_row else of_classes
 
 
 def build_beginning(configuration: StencilConfiguration):
@@ -146,66 +143,72 @@ def rates_held(configuration: StencilConfiguration) -> int:
     return 4 if configuration.layered and not configuration.uniform else 0
 
 
-def _beginning(configuration, tile, rates_at, of_rows):
+def _beginning(configuration, tile, rates_at):
     """Build call(cells, classes, rates, board, at): what differences are added to, the cells with their sources and
-    losses, or for a stage these alone. of_rows: whether all rows of a lane have the classes of the first."""
+    losses, or for a stage these alone."""
     with_heat, losses, start_from = configuration.heat_table, configuration.losses, _start(configuration, tile)
     heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
     loss_of, take_loss = each(rate_on_board(rates_at, LOSS)), each(_take_loss)
-    chosen = part(slice(0, tile.columns) if of_rows else slice(None))
-    every_row = cycled(tile.rows if of_rows else 1)
 
     @inlined
     def begin(cells, classes, rates, board, at):
-        start, some, k = start_from(cells), chosen(cells), chosen(classes)
+        start = start_from(cells)
         if with_heat:
-            start = add_heat(start, rates.dt, every_row(heat_of(some, k, board, at)))
+            start = add_heat(start, rates.dt, heat_of(cells, classes, board, at))
         if losses:
-            start = take_loss(start, cells, every_row(loss_of(some, k, board)))
+            start = take_loss(start, cells, loss_of(cells, classes, board))
         return start
 
     return begin
 
 
-def build_rates_of_row(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
-    """Build call(cells, classes, board): the rates of a lane's cells in its first row, of one face after another."""
-    first_row = part(slice(0, tile.columns))
+def build_rates_of_rows(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, still: bool):
+    """Build call(cells, classes, board): the rates of a lane's cells in a turn that is still, or else BY_ROW
+    (`turn_kinds`). Of its first row: through both faces in x, above it, between rows, through both faces in z; then
+    below the last row. Or, where faces along x have one rate, and along y: in x, in y, through both faces in z."""
+    first_row, last_row = part(slice(0, tile.columns)), part(slice(-tile.columns, None))
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
+
+    @inlined
+    def in_z(c, k, board):
+        zm = rate_zm(c, k, board)
+        return zm, zm if still else rate_zp(c, k, board)
 
     @inlined
     def of_faces(cells, classes, board):
         c, k = first_row(cells), first_row(classes)
         in_x, in_y = (rate_xm(c, k, board), rate_xp(c, k, board)), (rate_ym(c, k, board), rate_yp(c, k, board))
-        return in_x + in_y + (rate_zm(c, k, board), rate_zp(c, k, board))
+        return in_x + in_y + in_z(c, k, board) + (rate_yp(last_row(cells), last_row(classes), board),)
 
     @inlined
-    def of_layer(cells, classes, board):
+    def of_axes(cells, classes, board):
         c, k = first_row(cells), first_row(classes)
-        return rate_xm(c, k, board), rate_ym(c, k, board), rate_zm(c, k, board), rate_zp(c, k, board)
+        in_plane = rate_xm(c, k, board), rate_ym(c, k, board)
+        return in_plane + in_z(c, k, board)
 
-    return of_layer if configuration.paired else of_faces
+    return of_axes if configuration.paired else of_faces
 
 
 def _step_of_rows(configuration, tile):
-    """Build call(start, cells, sides, low, dzp, of_row): `start` and what differences bring, dzp being that to the
-    plane above, with the rates of a row for all rows."""
-    rises, every_row = _rises(tile), cycled(tile.rows)
+    """Build call(start, cells, sides, low, dzp, of_rows): `start` and what differences bring, dzp being that to the
+    plane above; of_rows: see `build_rates_of_rows`."""
+    rises, every_row, other_rows = _rises(tile), cycled(tile.rows), cycled(tile.rows - 1)
     of_faces, of_layer = each(_face_differences), _of_cells_beside(tile, _layer_differences(configuration))
 
     @inlined
-    def by_face(start, cells, sides, low, dzp, of_row):
-        rxm, rxp, rym, ryp, rzm, rzp = of_row
+    def by_face(start, cells, sides, low, dzp, of_rows):
+        xm, xp, top, between, zm, zp, bottom = of_rows
         dxm, dxp, dym, dyp = rises(cells, sides)
-        in_x, in_y = (every_row(rxm), every_row(rxp)), (every_row(rym), every_row(ryp))
-        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, *in_x, *in_y, every_row(rzm), every_row(rzp))
+        in_x, in_z = (every_row(xm), every_row(xp)), (every_row(zm), every_row(zp))
+        in_y = top + other_rows(between), other_rows(between) + bottom
+        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, *in_x, *in_y, *in_z)
 
     @inlined
-    def by_layer(start, cells, sides, low, dzp, of_row):
-        rx, ry, rzm, rzp = of_row
-        in_plane, in_z = (every_row(rx), every_row(ry)), (every_row(rzm), every_row(rzp))
-        return of_layer(start, cells, sides, low, dzp, in_plane + in_z)
+    def by_axis(start, cells, sides, low, dzp, of_rows):
+        x, y, zm, zp = of_rows
+        return of_layer(start, cells, sides, low, dzp, (every_row(x), every_row(y), every_row(zm), every_row(zp)))
 
-    return by_layer if configuration.paired else by_face
+    return by_axis if configuration.paired else by_face
 
 
 def _step_of_cells(configuration, tile, rates_at):

@@ -14,7 +14,7 @@ from numba import int32, uint32, uint64
 from heatsim_kernels.runtime.cuda.api import inlined
 from heatsim_kernels.runtime.cuda.async_copy import fetch_rows
 from heatsim_kernels.runtime.cuda.register_tuples import counted
-from heatsim_kernels.runtime.cuda.warp_rows import load_rows, store_rows
+from heatsim_kernels.runtime.cuda.warp_rows import load_rows, store_field_rows, store_rows
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -84,7 +84,8 @@ def build_arriving(configuration: StencilConfiguration, tile: TemporalTile):
 def build_store(configuration: StencilConfiguration, tile: TemporalTile, aligned: bool):
     """Build call(v, target, rows, states, leaving, owned), which writes the plane that leaves the last level, after all
     levels have taken their steps; for stages also the plane that it was made from."""
-    store, end = store_rows(tile.columns, aligned), tile.steps - 1
+    rows = store_field_rows if configuration.dtype == "float32" else store_rows  # it saves none in float64
+    store, end = rows(tile.columns, aligned), tile.steps - 1
 
     @inlined
     def of_one(v, target, rows, states, leaving, owned):

@@ -19,13 +19,13 @@ from heatsim_kernels.stencil.temporal.cell_classes import (
     TemporalCellClasses,
     classes_of_turns,
     lay_out_classes,
-    shares_of_unlike_rows,
 )
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import lost_bytes
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, corners, plan, trace_size
+from heatsim_kernels.stencil.temporal.turn_kinds import classify_turns, moving_turns
 
 Spans = tuple[tuple[int, int], ...]  # of planes, first <= z < end
 
@@ -62,21 +62,23 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
-        self._costs = march.boundary_costs(self._variant)
-        self._unlike: tuple[float, ...] = ()
+        self._costs = march.turn_costs(self._variant)
+        self._moving: tuple[float, ...] = ()
         self._shape, self._cells = GridShape(*map(np.uint32, shape)), shape
         self._dealt: dict[Spans, Shares] = {}
         self._everywhere: Spans = ((0, shape[0]),)
-        self._lane_classes = cell_classes.of_cells
+        self._lane_classes, self._kinds_of_turns = cell_classes.of_cells, empty(1, np.int32)
         if cell_classes.of_planes is not None:
             of_turns = classes_of_turns(cell_classes.of_planes, tile.steps, configuration.periodic[2])
             self._lane_classes = on_device(of_turns)
         elif configuration.class_dtype:
             columns = corners(tile, shape, configuration.periodic)
             self._lane_classes = lay_out_classes(cell_classes, tile, shape, columns)
-            if self._costs.unlike > 0.0:
-                self._unlike = shares_of_unlike_rows(self._lane_classes, tile, shape[0])
-        self._class_count = np.int32(cell_classes.class_count)
+            rates, wraps = on_device(np.ascontiguousarray(cell_classes.rates).ravel()), configuration.periodic[2]
+            self._kinds_of_turns = classify_turns(self._lane_classes, rates, tile, shape[0], wraps)
+            moving = moving_turns(self._kinds_of_turns, shape[0], tile.bands)
+            self._moving = tuple(moving.mean(axis=1).tolist())
+        self._class_count = np.int32(len(cell_classes.rates))
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)
 
@@ -123,13 +125,18 @@ class FusedSteps:
         shares: Shares,
     ) -> tuple[Any, ...]:
         cell_classes = march.LaneCellClasses(
-            self._lane_classes, rates_of_classes, self._class_count, self._heat_accounts, self._pieces
+            self._lane_classes,
+            self._kinds_of_turns,
+            rates_of_classes,
+            self._class_count,
+            self._heat_accounts,
+            self._pieces,
         )
         return u, v, self.trace, self._shape, *shares[1:], np.int32(k), tables, rates, cell_classes
 
     def _plan(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         variant = self._variant
-        rest = _multiprocessors(), self._costs, spans, self._unlike
+        rest = _multiprocessors(), self._costs, spans, self._moving
         return plan(variant.tile, self._cells, variant.configuration.periodic, *rest)
 
     def _shares(self, spans: Spans) -> Shares:

@@ -19,39 +19,37 @@ from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
-from heatsim_kernels.runtime.cuda.warp_rows import from_neighbours, load_rows, store_rows
+from heatsim_kernels.runtime.cuda.warp_rows import everywhere, from_neighbours, load_rows, store_rows
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 from heatsim_kernels.stencil.temporal.plane_notes import (
-    ClassWays,
-    build_same_rows,
-    build_same_rows_of_all,
+    classes_in_still_turns,
     classes_of_level,
-    classes_of_rows,
+    is_of_kind,
     told,
     until,
 )
 from heatsim_kernels.stencil.temporal.potentials import build_potentials
+from heatsim_kernels.stencil.temporal.turn_kinds import BY_ROW, STILL
 
 
 def build_levels(
-    configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool, ways: ClassWays
+    configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool, rows_apart: bool
 ):
-    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, of_turns)): all
-    steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
+    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, cell_classes)):
+    all steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
     held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then `build_note`
-    leaves it to them to read `of_turns`. ways: those that a warp may go where cells have classes.
+    leaves it to them to read what is told of turns.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
-    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see
-    `plane_notes.build_note`.
+    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `plane_notes`.
     """
-    if configuration.steps_by_class and not touched.z:
-        return _levels_of_classes(configuration, tile, touched, ways)
+    if configuration.classes_by_cell:
+        return _levels_of_classes(configuration, tile, touched, rows_apart and not touched.z)
     if configuration.pieces:
         look_up = cascade(_level_of_potentials(configuration, tile, touched))
     else:
@@ -69,78 +67,72 @@ def build_levels(
 
     @inlined
     def levels_of_layers(states, given, k, board, read, write, lane, span, rates, boundary, notes):
-        noted, of_turns = notes
+        noted, cell_classes = notes
         if k < until(noted):
             states, given = hold(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         else:
-            noted = told(of_turns, k, steps)
+            noted = told(cell_classes.of_lanes, k, steps)
             states, given = look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     return levels_of_layers
 
 
-def _levels_of_classes(configuration, tile, touched, ways):
-    """`build_levels` where each cell has a class. A warp goes one way for all levels: so no level waits for the next
-    way to be known, and the compiler shares out the work of all."""
-    way = cascade(_level_of_cells(configuration, tile, touched, False, False))
-    if ways.rows:
-        of_rows = cascade(_level_of_cells(configuration, tile, touched, False, True))
-        way = _either_way(build_same_rows_of_all(tile, False), of_rows, way)
-    if ways.still:
-        way = _either_way(build_same_rows_of_all(tile, True), _levels_of_one_row(configuration, tile, touched), way)
+def _levels_of_classes(configuration, tile, touched, rows_apart):
+    """`build_levels` where each cell has a class. A warp looks up rates once for all levels, or row by row, or cell by
+    cell, as kinds of turns allow (`classify_turns`). It goes one way for all levels: so no level waits for the next way
+    to be known, and the compiler shares out the work of all."""
+    by_cell, by_row = (cascade(_level_of_cells(configuration, tile, touched, False, rows)) for rows in (False, True))
+    at_once, apart = _levels_of_still_turns(configuration, tile, touched), not touched.z
 
     @inlined
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
         noted, _ = notes
-        states, given = way(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        # In all lanes it is the same, which the compiler is to know.
+        if apart and everywhere(is_of_kind(noted, STILL)):
+            states, given = at_once(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        elif rows_apart and everywhere(is_of_kind(noted, BY_ROW)):
+            states, given = by_row(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        else:
+            states, given = by_cell(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     return levels
 
 
-def _levels_of_one_row(configuration, tile, touched):
-    """Build call(states, given, k, ..., noted): all levels with the rates of one row of the first."""
-    of_rows = cascade(_level_of_cells(configuration, tile, touched, True, True))
-    classes_of = classes_of_rows(tile, True)
-    rates_of = differences.build_rates_of_row(configuration, tile, Board.of(tile, configuration).rates)
+def _levels_of_still_turns(configuration, tile, touched):
+    """Build call(states, given, k, ..., noted): all levels with the same rates."""
+    levels_of = cascade(_level_of_cells(configuration, tile, touched, True))
+    classes_of, own_rates = classes_in_still_turns(tile), not configuration.uniform
+    rates_of = differences.build_rates_of_rows(configuration, tile, Board.of(tile, configuration).rates, True)
 
     @inlined
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted):
+        return levels_of(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+
+    @inlined
+    def levels_by_class(states, given, k, board, read, write, lane, span, rates, boundary, noted):
         arriving, held = given
-        of_row = rates_of(states[0][1], classes_of(board, lane, k, int32(0), noted), board)
-        states, given = of_rows(states, (arriving, of_row), k, board, read, write, lane, span, rates, boundary, noted)
+        of_rows = rates_of(states[0][1], classes_of(board, lane, k, int32(0), noted), board)
+        given = arriving, of_rows
+        states, given = levels_of(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         leaving, _ = given
         return states, (leaving, held)
 
-    return levels
+    return levels_by_class if own_rates else levels
 
 
-def _either_way(one_serves, one, other):
-    """Build call(states, given, k, ..., noted): `one` of two ways where that serves, else the `other`."""
-
-    @inlined
-    def way(states, given, k, board, read, write, lane, span, rates, boundary, noted):
-        if one_serves(noted):
-            states, given = one(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        else:
-            states, given = other(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        return states, given
-
-    return way
-
-
-def _level_of_cells(configuration, tile, touched, still, alike=None):
-    """Build the step of a level whose differences are of the cells. still: whether its rates are held. alike: whether
-    all rows of a lane are taken to have the same classes; None: where it is noted so."""
-    same_rows = build_same_rows(configuration, alike)
+def _level_of_cells(configuration, tile, touched, held, rows=False):
+    """Build the step of a level whose differences are of the cells. held: whether its rates are held, in layers or in
+    still turns; rows: whether they are looked up row by row."""
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
-    step_cells = differences.build_step(configuration, tile, layout.rates, still)
+    step_cells = differences.build_step(configuration, tile, layout.rates, held, rows)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
-    classes_of = classes_of_rows(tile, still) if alike else classes_of_level(configuration, tile)
+    still = held and configuration.classes_by_cell
+    classes_of = classes_in_still_turns(tile) if still else classes_of_level(configuration, tile)
 
     def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
         (kept, cells), (arriving, held) = state, given
@@ -153,7 +145,7 @@ def _level_of_cells(configuration, tile, touched, still, alike=None):
                 low = lowered(cells, ghosts(cells, classes, int32(4), n, p, board, at, boundary))
             if p == int32(span.nz - int32(1)):
                 zp = ghosts(cells, classes, int32(5), n, p, board, at, boundary)
-        new, held = step_cells(cells, sides, low, zp, classes, same_rows(noted, n), held, rates, board, at)
+        new, held = step_cells(cells, sides, low, zp, classes, held, rates, board, at)
         new = complete(new, cells, arriving, n, rates)
         publish(above, n, board, write, lane)
         return (keep(above, cells), above), (hand_on(new, kept), held)
@@ -295,7 +287,16 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
         before = choose(ends[0], ghosts(one, first(classes), ends[2], n, p, board, at, boundary), before)
         return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, p, board, at, boundary), behind)
 
-    return looked_up if configuration.looks_up(axis) else of_one_class
+    @inlined
+    def of_classes(cells, classes, n, p, board, at, ends, boundary, before, behind):
+        # One look-up: no lane lies at both ends: there are several lanes along x, and bands along y.
+        own, own_classes = choose(ends[0], first(cells), last(cells)), choose(ends[0], first(classes), last(classes))
+        found = ghosts(own, own_classes, ends[2], n, p, board, at, boundary)
+        return choose(ends[0], found, before), choose(ends[1], found, behind)
+
+    if configuration.looks_up(axis):
+        return looked_up
+    return of_classes if configuration.classes_by_cell else of_one_class
 
 
 # What a level keeps from turn to turn, and what it makes of differences: a time step, or a two-term stage.

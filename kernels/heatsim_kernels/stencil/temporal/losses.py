@@ -11,14 +11,15 @@ import numpy as np
 from numba import float64, int32, uint32
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cascade, counted, cycled, each, part
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, counted, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.differences import rate_on_board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, classes_of_level
+from heatsim_kernels.stencil.temporal.plane_notes import classes_in_still_turns, classes_of_level, is_of_kind
+from heatsim_kernels.stencil.temporal.turn_kinds import STILL
 
 
 def sums(configuration: StencilConfiguration) -> bool:
@@ -92,9 +93,7 @@ def _add(one, other):
 def _heat(configuration, tile):
     """Build call(cells, k, n, lane, board, noted): what the cells of level n lose, J."""
     rates_at = Board.of(tile, configuration).rates
-    classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
-    same_rows = build_same_rows(configuration)
-    first_row = part(slice(0, tile.columns))
+    classes_of, classes_in_rows = classes_of_level(configuration, tile), classes_in_still_turns(tile)
 
     def weighted(cell, by):
         return cell * by
@@ -102,14 +101,16 @@ def _heat(configuration, tile):
     weight_of, times = each(rate_on_board(rates_at, HEAT_OF_LOSS)), each(weighted)
 
     @inlined
-    def heat_of(cells, k, n, lane, board, noted):
-        classes = classes_of(board, lane, k, n, noted)
-        if same_rows(noted, n):
-            weights = weight_of(first_row(cells), first_row(classes), board)
-            return times(cells, every_row(weights))
-        return times(cells, weight_of(cells, classes, board))
+    def of_cells(cells, k, n, lane, board, noted):
+        return times(cells, weight_of(cells, classes_of(board, lane, k, n, noted), board))
 
-    return heat_of
+    @inlined
+    def of_classes(cells, k, n, lane, board, noted):
+        if is_of_kind(noted, STILL):
+            return times(cells, weight_of(cells, classes_in_rows(board, lane, k, n, noted), board))
+        return of_cells(cells, k, n, lane, board, noted)
+
+    return of_classes if configuration.classes_by_cell else of_cells
 
 
 def build_entry(tile: TemporalTile):

@@ -44,9 +44,9 @@ from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_he
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
-from heatsim_kernels.stencil.temporal.plan import BOUNDARY_COSTS, BoundaryCosts, TemporalTile, TouchedFaces, fits
-from heatsim_kernels.stencil.temporal.plane_notes import ClassWays
+from heatsim_kernels.stencil.temporal.plan import TURN_COSTS, TemporalTile, TouchedFaces, TurnCosts, fits
 from heatsim_kernels.stencil.temporal.turn_barrier import TurnBarrier, build_turn_barrier
+from heatsim_kernels.stencil.temporal.turn_kinds import STILL
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -56,7 +56,7 @@ TILES = {  # by precision, the best first; the last spills nothing on capability
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
 TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own; in float32 few registers spill
-    "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
+    "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 12), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
 TILES_OF_FACES = {  # where else each face has a rate of its own
@@ -118,11 +118,13 @@ class StepRates(NamedTuple):
 
 
 class LaneCellClasses(NamedTuple):
-    """The class of each cell, as `lay_out_classes` gives them, or those of turns, as `classes_of_turns` does; the rates
-    a step of each class, RATES apart, flat; the number of classes; the losses of the ledger (1, blocks or more), J; and
-    the pieces of Kirchhoff's potential, see `potentials`. An array that is not needed may be any."""
+    """The class of each cell, as `lay_out_classes` gives them, or those of turns, as `classes_of_turns` does; what
+    `classify_turns` gives; the rates a step of each class, RATES apart, flat; the number of classes; the losses of
+    the ledger (1, blocks or more), J; and the pieces of Kirchhoff's potential, see `potentials`. An array that is not
+    needed may be any."""
 
-    lane_classes: Any
+    of_lanes: Any
+    kinds_of_turns: Any
     rates: Any
     class_count: np.int32
     heat_accounts: Any
@@ -206,21 +208,17 @@ def build(variant: TemporalVariant):
         boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count, shape)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
-            march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, classes.lane_classes)
+            march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, classes)
         if losses:
             enter_losses(lost, classes.heat_accounts)
 
     return temporal
 
 
-def class_ways(variant: TemporalVariant) -> ClassWays:
-    """The ways that warps may go where cells have classes. Each makes the kernel longer, and one that is too long for
-    the cache of instructions is slow: in float32 one way is faster than two, with a trace another than without."""
-    configuration = variant.configuration
-    if not configuration.steps_by_class:
-        return ClassWays(still=False, rows=True)
-    wide = configuration.dtype == "float64"
-    return ClassWays(still=wide or variant.traced, rows=wide or not variant.traced)
+def looks_up_rows(variant: TemporalVariant) -> bool:
+    """Whether turns that are BY_ROW (`turn_kinds`) have a way of their own. It makes the kernel longer, and one that
+    is too long for the cache of instructions is slow: in float32 with a trace."""
+    return variant.configuration.dtype == "float64" or not variant.traced
 
 
 def turn_barrier(variant: TemporalVariant) -> TurnBarrier:
@@ -240,13 +238,13 @@ def splits(variant: TemporalVariant) -> bool:
     return variant.traced and not looked_up and not configuration.stage
 
 
-def boundary_costs(variant: TemporalVariant) -> BoundaryCosts:
+def turn_costs(variant: TemporalVariant) -> TurnCosts:
     """What a plane costs in tiles at ends of the grid."""
-    return BOUNDARY_COSTS[variant.configuration.dtype][_kind_of_sweep(variant.configuration)][variant.traced]
+    return TURN_COSTS[variant.configuration.dtype][_kind_of_sweep(variant.configuration)][variant.traced]
 
 
 def _kind_of_sweep(configuration):
-    """The name in BOUNDARY_COSTS of sweeps of a configuration."""
+    """The name in TURN_COSTS of sweeps of a configuration."""
     if configuration.pieces:
         return "steps of a potential"
     if not (configuration.looks_up(0) or configuration.looks_up(1)):
@@ -267,23 +265,23 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
-    held, unnoted = repeated(rates_held(configuration)), plane_notes.nothing_noted(configuration)
+    held, begin_notes = repeated(rates_held(configuration)), plane_notes.build_beginning_of_notes(configuration)
     barrier, traced, zero = turn_barrier(variant), variant.traced, np.dtype(configuration.dtype).type(0)
 
     begin_turns, finish_turns, turns_of = barrier.begin, barrier.finish, _turns(steps, wrap_z)
 
     @inlined
-    def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, lane_classes):
+    def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, cell_classes):
         lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
             put_corner(board, pieces, piece)
         k, last, free, bound = turns_of(span)
         begin_turns(board, k)
-        source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
+        noted, source = begin_notes(k), begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
-            source = fetch(board, int32(k + j), u, source, lane, span, lane_classes)
-        carried = levels(pair(cells(zero))), source, unnoted, held(zero)
-        args = u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
+            source = fetch(board, int32(k + j), u, source, lane, span, noted, cell_classes)
+        carried = levels(pair(cells(zero))), source, noted, held(zero)
+        args = u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, cell_classes
         while k <= last:  # written out: in a function of their own, the loops cost a spill in float64 on Python 3.12
             if k < free or k > bound:
                 carried = general(carried, k, *args)
@@ -344,30 +342,31 @@ def _corner(variant):
 
 
 def _fetch(variant):
-    """Build call(board, k, u, source, lane, span, lane_classes), which asks for plane k; the lane's first cell there is
-    at `source`. It gives the source of the next plane."""
+    """Build call(board, k, u, source, lane, span, noted, cell_classes), which asks for plane k; the lane's first cell
+    there is at `source`. It gives the source of the next plane. Classes are asked for if a turn that is not still will
+    want them."""
     configuration, tile = variant.configuration, variant.tile
     several, wrap_z = configuration.classes_by_cell, configuration.periodic[2]
-    threads, stride = uint32(WARP * tile.bands), lane_bytes(tile)
+    threads, stride, steps = uint32(WARP * tile.bands), lane_bytes(tile), tile.steps
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
     place_of_classes = plane_notes.build_place_of_classes(configuration, tile)
 
     @inlined
-    def fetch_classes_of(board, k, lane, span, lane_classes):
+    def fetch_classes_of(board, k, lane, span, of_lanes):
         z = k
         if wrap_z:
             z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
         start = uint64(uint32(lane.laid_out + uint32(z) * threads)) * uint64(stride)
-        fetch_classes(board, place_of_classes(lane, k), lane_classes, start)
+        fetch_classes(board, place_of_classes(lane, k), of_lanes, start)
 
     @inlined
-    def fetch(board, k, u, source, lane, span, lane_classes):
+    def fetch(board, k, u, source, lane, span, noted, cell_classes):
         if wrap_z and source >= span.grid:
             source = uint64(source - span.grid)
         if k <= span.stop:
             fetch_cells(board, k, u, source, lane, span.rows)
-            if several:
-                fetch_classes_of(board, k, lane, span, lane_classes)
+            if several and (not plane_notes.is_of_kind(noted, STILL) or int32(k + int32(steps)) >= noted.until):
+                fetch_classes_of(board, k, lane, span, cell_classes.of_lanes)
         end_fetch()  # even without a plane, since `wait_for_fetches` counts these groups
         return uint64(source + span.plane)
 
@@ -410,9 +409,8 @@ def _turn(variant, touched):
     configuration, tile = variant.configuration, variant.tile
     layout = Board.of(tile, configuration)
     holds = _holds_rates(configuration, tile, touched)
-    ways, barrier = class_ways(variant), turn_barrier(variant)
-    advance = level.build_levels(configuration, tile, touched, holds, ways)
-    note = plane_notes.build_note(configuration, tile, holds, ways)
+    advance = level.build_levels(configuration, tile, touched, holds, looks_up_rows(variant))
+    note = plane_notes.build_note(configuration, tile, holds)
     write_trace = boundary_trace.build_writer(configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(configuration, tile, touched)
     traced = variant.traced and any(touched)
@@ -420,9 +418,9 @@ def _turn(variant, touched):
     fetch, store, wait = _fetch(variant), _store(variant), wait_for_fetches(tile.ahead - 1)
     ahead, start, buffer = tile.ahead, layout.start, layout.buffer
     losses, add_losses = sums(configuration), build_addition(configuration, tile)
-    by_class, (wait_for_rows, rows_are_there, end) = configuration.classes_by_cell, barrier[3:]
+    wait_for_rows, rows_are_there, end = turn_barrier(variant)[3:]
 
-    def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
+    def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, cell_classes):
         states, source, noted, held = carried
         if traced:
             write_trace(states, k, lane, span, board, source, trace)
@@ -430,21 +428,18 @@ def _turn(variant, touched):
         # it has asked for itself, and its next copies overwrite the slot of plane k - 1, which it took a turn ago.
         wait()
         plane = take(board, k, lane)
-        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, lane_classes)
+        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, noted, cell_classes)
         arriving = arriving_with(plane, board, k, lane)
-        if not by_class:
-            noted = note(noted, board, lane, span, k, lane_classes, plane)
+        noted = note(noted, board, lane, span, k, cell_classes, plane)
         if losses:
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        given, notes = (arriving, held), (noted, lane_classes)
+        given, notes = (arriving, held), (noted, cell_classes)
         wait_for_rows(board, k)
         advanced = advance(states, given, k, board, read, write, lane, span, rates, boundary, notes)
         states, (leaving, held), noted = advanced
         rows_are_there(board)
-        if by_class:
-            noted = note(noted, board, lane, span, k, lane_classes, plane)
         store(v, k, source, lane, span, states, leaving)
         if traced:
             buffer_trace(states, k, lane, board)
@@ -460,7 +455,7 @@ def signature(dtype: str, stages: int = 0, layered: bool = False):
 
     real, rows, integers = getattr(types, dtype), types.Array, types.int32
     classes = (types.uint64 if layered else types.uint8)[::1]
-    table, field = rows(real, 2, "C"), rows(real, 1, "C")
+    table, field, kinds = rows(real, 2, "C"), rows(real, 1, "C"), rows(integers, 1, "C")
     of_axes = types.NamedUniTuple(real, 4, StepRates)
     of_stages = types.NamedTuple((*(real,) * 4, *(types.UniTuple(real, stages),) * 2), StageRates)
     pair = types.NamedUniTuple(field, 2, FieldPair)
@@ -473,5 +468,5 @@ def signature(dtype: str, stages: int = 0, layered: bool = False):
         integers,
         types.NamedTuple((table, table, integers, table, integers), TemporalTables),
         of_stages if stages else of_axes,
-        types.NamedTuple((classes, field, integers, rows(types.float64, 2, "C"), field), LaneCellClasses),
+        types.NamedTuple((classes, kinds, field, integers, rows(types.float64, 2, "C"), field), LaneCellClasses),
     )

@@ -89,44 +89,47 @@ def fits(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, 
     )
 
 
-class BoundaryCosts(NamedTuple):
-    """Time of a plane in a tile that lies at an end of the grid in x, in y, or in both, over that of one inside.
+class TurnCosts(NamedTuple):
+    """Time of a turn, in which a plane comes to a tile: at an end of the grid in x, in y, or in both, over that of one
+    inside.
 
-    unlike: what is to be added where rows of some lane have classes unlike those of its first row.
+    moving: what is to be added in turns that are not STILL in some band (`turn_kinds`). piece: turns that it takes to
+    begin a piece.
     """
 
     x: float
     y: float
     both: float
-    unlike: float = 0.0
+    moving: float = 0.0
+    piece: float = 0.0
 
 
-def _alike(cost: float) -> BoundaryCosts:
-    return BoundaryCosts(cost, cost, cost)
+def _alike(cost: float) -> TurnCosts:
+    return TurnCosts(cost, cost, cost)
 
 
-# The best of benchmarks/scan_boundary_costs.py on an H200, by what a sweep is made of: without a boundary trace, and
-# with one.
-BOUNDARY_COSTS = {
+# By what a sweep is made of: without a boundary trace, and with one, on an H200. Those with costs of a piece are of
+# benchmarks/fit_turn_costs.py, others the best of some that were tried.
+TURN_COSTS = {
     "float32": {
-        "steps": (_alike(1.2), BoundaryCosts(1.45, 1.2, 1.55)),
-        "steps of a potential": (_alike(1.1), BoundaryCosts(1.5, 1.3, 1.75)),
+        "steps": (_alike(1.2), TurnCosts(1.45, 1.2, 1.55)),
+        "steps of a potential": (_alike(1.1), TurnCosts(1.5, 1.3, 1.75)),
         "stages": (_alike(1.25), _alike(1.25)),
-        "steps of classes": (BoundaryCosts(1.3, 1.3, 1.5), BoundaryCosts(1.5, 1.3, 1.6)),
-        "steps of classes looked up": (BoundaryCosts(1.5, 1.2, 1.65), BoundaryCosts(1.7, 1.3, 1.9)),
+        "steps of classes": (TurnCosts(1.3, 1.31, 1.3, 0.38, 2.0), TurnCosts(1.31, 1.23, 1.52, 0.39, 3.5)),
+        "steps of classes looked up": (TurnCosts(1.5, 1.2, 1.65), TurnCosts(1.7, 1.3, 1.9)),
         "stages of classes looked up": (_alike(1.75), _alike(1.9)),
         "steps by boundary cell": (_alike(2.3), _alike(2.3)),
-        "steps by boundary cell of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
+        "steps by boundary cell of classes": (TurnCosts(1.7, 1.3, 1.9), TurnCosts(1.7, 1.3, 1.9)),
     },
     "float64": {
-        "steps": (_alike(1.3), BoundaryCosts(1.45, 1.2, 1.6)),
-        "steps of a potential": (_alike(1.2), BoundaryCosts(1.6, 1.35, 1.9)),
+        "steps": (TurnCosts(1.37, 1.38, 1.37, piece=2.5), TurnCosts(1.45, 1.2, 1.6)),
+        "steps of a potential": (_alike(1.2), TurnCosts(1.6, 1.35, 1.9)),
         "stages": (_alike(1.2), _alike(1.4)),
-        "steps of classes": (BoundaryCosts(1.25, 1.25, 1.3, 0.25), BoundaryCosts(1.3, 1.2, 1.5, 0.2)),
-        "steps of classes looked up": (BoundaryCosts(1.35, 1.2, 1.5), BoundaryCosts(1.5, 1.2, 1.6)),
+        "steps of classes": (TurnCosts(1.24, 1.29, 1.24, 0.11, 5.0), TurnCosts(1.46, 1.3, 1.83, 0.13, 8.0)),
+        "steps of classes looked up": (TurnCosts(1.35, 1.2, 1.5), TurnCosts(1.5, 1.2, 1.6)),
         "stages of classes looked up": (_alike(1.55), _alike(1.75)),
         "steps by boundary cell": (_alike(2.3), _alike(2.3)),
-        "steps by boundary cell of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
+        "steps by boundary cell of classes": (TurnCosts(1.7, 1.3, 1.9), TurnCosts(1.7, 1.3, 1.9)),
     },
 }
 
@@ -134,7 +137,7 @@ BOUNDARY_COSTS = {
 class TileColumn(NamedTuple):
     """A column of the grid, a tile wide: x and y of its first cell, which may lie before the grid where an axis is
     periodic; the cells that it owns, left <= x < right and top <= y < bottom; the first in x that no tile before it
-    owns, which is less than a lane away from `left`; and what a plane of it costs."""
+    owns, which is less than a lane away from `left`; and whether it lies at an end of the grid in x, and in y."""
 
     x: int
     y: int
@@ -143,7 +146,12 @@ class TileColumn(NamedTuple):
     top: int
     bottom: int
     first: int
-    cost: float
+    at_x: bool
+    at_y: bool
+
+    def cost(self, costs: TurnCosts, moving: float) -> float:
+        """What a turn costs of which so many, 0 to 1, are not STILL in some band."""
+        return (1.0, costs.y, costs.x, costs.both)[2 * self.at_x + self.at_y] + costs.moving * moving
 
 
 @lru_cache(maxsize=8)
@@ -152,29 +160,28 @@ def plan(
     shape: tuple[int, int, int],
     periodic: tuple[bool, bool, bool],
     blocks: int,
-    costs: BoundaryCosts,
+    costs: TurnCosts,
     spans: tuple[tuple[int, int], ...] | None = None,
-    unlike: tuple[float, ...] = (),
+    moving: tuple[float, ...] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pieces, firsts), int32: block b marches through pieces[firsts[b]:firsts[b + 1]].
 
-    spans: the planes first <= z < end to be computed, by default all. unlike: for each column the share of its planes
-    with unlike rows, see `BoundaryCosts`; () for none. Rows of pieces are x, y, first plane, end, left,
-    right, top, bottom, number of the column, first; see `TileColumn`.
+    spans: the planes first <= z < end to be computed, by default all. moving: for each column the share of its turns
+    that are not STILL in some band; () for none. Rows of pieces are x, y, first plane, end, left, right, top, bottom,
+    number of the column, first; see `TileColumn`.
     The least cost of the busiest block is found by bisection.
     """
-    columns = _columns(tile, shape, periodic, costs)
-    columns = [
-        column._replace(cost=column.cost + costs.unlike * share)
-        for column, share in zip(columns, unlike or (0.0,) * len(columns), strict=True)
-    ]
-    plane, spans = sum(column.cost for column in columns), spans or ((0, shape[0]),)
+    columns, spans = tile_columns(tile, shape, periodic), spans or ((0, shape[0]),)
+    shares_moving = moving or (0.0,) * len(columns)
+    turns = [column.cost(costs, share) for column, share in zip(columns, shares_moving, strict=True)]
+    plane = sum(turns)
     planes, most = (sum(end - first + more for first, end in spans) for more in (0, 2 * tile.steps))
-    low, high = plane * planes / blocks, plane * most + 1  # more than one block needs for all
-    shares = _deal(tile.steps, columns, spans, periodic[2], blocks, high)
+    low = plane * planes / blocks
+    high = plane * most + costs.piece * len(columns) * len(spans) + 1  # more than one block needs for all
+    shares = _deal(tile.steps, turns, spans, periodic[2], blocks, high, costs.piece)
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
-        found = _deal(tile.steps, columns, spans, periodic[2], blocks, middle)
+        found = _deal(tile.steps, turns, spans, periodic[2], blocks, middle, costs.piece)
         low, high, shares = (low, middle, found) if found else (middle, high, shares)
     shares = [share for share in shares if share]
     pieces = [
@@ -187,33 +194,35 @@ def plan(
 
 def corners(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> np.ndarray:
     """(columns, 2) int32: x and y of the first cell of each column; see `TileColumn`."""
-    return np.array([column[:2] for column in _columns(tile, shape, periodic, _alike(1.0))], np.int32)
+    return np.array([column[:2] for column in tile_columns(tile, shape, periodic)], np.int32)
 
 
 def _deal(
     steps: int,
-    columns: list[TileColumn],
+    turns: list[float],
     spans: tuple[tuple[int, int], ...],
     wraps: bool,
     blocks: int,
     budget: float,
+    piece: float,
 ) -> list[list[tuple[int, int, int]]]:
-    """Deal out the columns: for each block its pieces (column, first plane, end), which cost no more than the budget
-    together. [] if that is too small for all columns."""
+    """Deal out the columns, of which a turn costs as much as `turns` says, and to begin a piece as much as `piece`: for
+    each block its pieces (column, first plane, end), which cost no more than the budget together. [] if that is too
+    small for all columns."""
     shares: list[list[tuple[int, int, int]]] = [[] for _ in range(blocks)]
-    open_columns = [(number, *span) for span in spans for number in range(len(columns))]
+    open_columns = [(number, *span) for span in spans for number in range(len(turns))]
     idle = [(block, budget) for block in range(blocks)]
     while open_columns and idle:
         unfinished, free = [], []
         for (number, z, stop), (block, left) in zip(open_columns, idle, strict=False):
             extra = steps + (steps if wraps else min(z, steps))  # planes to start with and to end with
-            end = _end(z, int(left / columns[number].cost) - extra, stop, MIN_PIECE * steps)
+            end = _end(z, int((left - piece) / turns[number]) - extra, stop, MIN_PIECE * steps)
             if end > z:
                 shares[block].append((number, z, end))
             if end < stop:
                 unfinished.append((number, end, stop))
             else:
-                free.append((block, left - columns[number].cost * (end - z + extra)))
+                free.append((block, left - piece - turns[number] * (end - z + extra)))
         paired = min(len(open_columns), len(idle))
         open_columns, idle = unfinished + open_columns[paired:], free + idle[paired:]
     return [] if open_columns else shares
@@ -228,8 +237,8 @@ def _end(z: int, room: int, stop: int, shortest: int) -> int:
     return end if end - z >= shortest else z
 
 
-def _columns(
-    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], costs: BoundaryCosts
+def tile_columns(
+    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]
 ) -> list[TileColumn]:
     """The columns of a grid, x fastest."""
     _, ny, nx = shape
@@ -238,12 +247,11 @@ def _columns(
     def at_boundary(start: int, width: int, n: int, wraps: bool) -> bool:
         return not wraps and (start == 0 or start + width == n)
 
-    def cost(x: int, y: int) -> float:
-        at_x, at_y = at_boundary(x, tile.width, nx, wrap_x), at_boundary(y, tile.height, ny, wrap_y)
-        return (1.0, costs.y, costs.x, costs.both)[2 * at_x + at_y]
+    def ends(x: int, y: int) -> tuple[bool, bool]:
+        return at_boundary(x, tile.width, nx, wrap_x), at_boundary(y, tile.height, ny, wrap_y)
 
     return [
-        TileColumn(x, y, left, right, top, bottom, first, cost(x, y))
+        TileColumn(x, y, left, right, top, bottom, first, *ends(x, y))
         for y, top, bottom, _ in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
         for x, left, right, first in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
     ]

@@ -1,0 +1,193 @@
+"""What turns of `temporal` cost on a GPU, by least squares, and how evenly they keep its blocks busy.
+
+A turn takes longer in a tile at an end of the grid, or where cell classes change. Blocks are dealt out turns by these
+costs: where they are right, all blocks end together. In each round every block of a launch counts the cycles that it
+takes. The costs that fit them best are those of the next round; the first one has those of `stencil/temporal/plan.py`.
+"Busy" is the mean of the blocks over the longest. Kernels are not verified here: `heatsim bench stencil` and
+`compare_materials.py` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import click
+import compare_materials
+import numpy as np
+from heatsim_kernels.runtime.cuda.api import cuda, inlined, intrinsic
+from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.stencil.temporal import launch, march
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, TurnCosts, tile_columns
+from heatsim_kernels.stencil.temporal.turn_kinds import moving_turns
+from llvmlite import ir
+from numba import float64, types
+
+from heatsim.bench.interleaved_timing import Subject, Work, clock_of, time_interleaved
+from heatsim.bench.stencil import problems
+from heatsim.bench.stencil.kernels_under_test import find_kernel
+from heatsim.integrators import euler, make_field
+from heatsim.simulation.state import State
+
+STAGES = 16  # of a Runge-Kutta step
+build_untimed, problem_of = march.build, cache(compare_materials.problem)
+
+
+@intrinsic
+def clock64(typing_context):
+    """The cycles that the multiprocessor has counted."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(ir.InlineAsm(kind, "mov.u64 $0, %clock64;", "=l", side_effect=True), [])
+
+    return types.int64(), codegen
+
+
+def build_timed(variant: march.TemporalVariant) -> Any:
+    """`march.build`, but blocks put the cycles that they take where sweeps without losses put nothing."""
+    sweep = inlined(build_untimed(variant))
+
+    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes):  # type: ignore[no-untyped-def]
+        begun = clock64()
+        sweep(u, v, trace, shape, pieces, firsts, k, tables, rates, classes)
+        cuda.syncthreads()
+        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+            classes.heat_accounts[0, cuda.blockIdx.x] = float64(clock64() - begun)
+
+    return temporal
+
+
+@contextmanager
+def sweeps_kept(costs: TurnCosts | None) -> Iterator[list[launch.FusedSteps]]:
+    """The fused sweeps that are made meanwhile, timed, and dealt out by these costs, if there are any."""
+    kept: list[launch.FusedSteps] = []
+    make, of_plan = launch.FusedSteps.__init__, march.turn_costs
+
+    def make_and_keep(sweep: launch.FusedSteps, *args: Any, **options: Any) -> None:
+        make(sweep, *args, **options)
+        kept.append(sweep)
+
+    launch.FusedSteps.__init__ = make_and_keep  # type: ignore[method-assign]
+    march.build = build_timed
+    if costs is not None:
+        march.turn_costs = lambda variant: costs
+    try:
+        yield kept
+    finally:
+        launch.FusedSteps.__init__, march.build = make, build_untimed  # type: ignore[method-assign]
+        march.turn_costs = of_plan
+
+
+def problem(n: int, materials: int, layers: int, ledger: bool, by_cell: bool) -> problems.TimedStencil:
+    """The problem of `heatsim bench stencil`; with a ledger of all faces, or boundary values by cell, where asked."""
+    found = problems.timed_stencil((n, n, n), materials, layers)
+    coefficients = replace(found.coefficients, closed=(not ledger,) * 6, boundary_per_cell=by_cell)
+    forcing = problems.boundary_forcing(np.random.default_rng(1), coefficients, 1, turned=0)
+    return found._replace(coefficients=coefficients, forcing=forcing)
+
+
+def prepare_kind(kind: str, precision: str, n: int) -> Work:
+    """Make steps of a material of `compare_materials.py` ready to be taken."""
+    given = problem_of(kind, precision, (n, n, n))
+    state = State(given, make_field(given, "temporal"))
+    return lambda steps: euler.advance(state, 0.0, given.largest_step, 0, steps)
+
+
+def prepare(given: problems.TimedStencil, precision: str, stages: bool) -> Work:
+    """Make steps, or stages, ready to be taken."""
+    stepper = find_kernel("temporal").build(given.coefficients, np.dtype(precision))
+    stepper.field.put(given.field())
+    taken = [RkStage(mu=1.25, nu=-0.25, gamma=0.0, rate=0.5, weight=0.1)] * STAGES
+
+    def take_stages(count: int) -> None:
+        for _ in range(count // STAGES):
+            stepper.take_stages(1.0, taken, 0, given.forcing)
+
+    return take_stages if stages else lambda steps: stepper.advance(1.0, steps, given.forcing)
+
+
+def work_of_blocks(sweep: launch.FusedSteps, pieces: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+    """(blocks, 6) what each block has to do: turns in tiles inside, at ends in y, in x and in both; turns that are not
+    STILL in some band; pieces."""
+    variant, (planes, *_) = sweep._variant, sweep._cells
+    tile, configuration = variant.tile, variant.configuration
+    columns = tile_columns(tile, sweep._cells, configuration.periodic)
+    moving = np.zeros((len(columns), planes), bool)
+    if configuration.classes_by_cell:
+        moving = moving_turns(sweep._kinds_of_turns, planes, tile.bands)
+    found = np.zeros((len(firsts) - 1, 6))
+    for block, (begin, end) in enumerate(pairwise(firsts)):
+        for piece in pieces[begin:end]:
+            first, last, number = piece[2] - min(piece[2], tile.steps), piece[3] + tile.steps, piece[8]
+            found[block, 2 * columns[number].at_x + columns[number].at_y] += last - first
+            found[block, 4] += (last - first) * moving[number].mean()
+            found[block, 5] += 1
+    return found
+
+
+def fitted(work: np.ndarray, cycles: np.ndarray) -> TurnCosts:
+    """The costs that fit best. What no block has to do costs nothing."""
+    done = work.any(axis=0)
+    found = np.zeros(work.shape[1])
+    found[done] = np.linalg.lstsq(work[:, done], cycles, rcond=None)[0]
+    inside, y, x, both, moving, piece = found
+    costs = x, y, both, moving, max(0.0, piece)
+    return TurnCosts(*(float(cost / inside) for cost in costs))
+
+
+def tile_of(context: click.Context, option: click.Parameter, given: str | None) -> TemporalTile | None:
+    """The tile of an option."""
+    try:
+        return None if given is None else TemporalTile(*map(int, given.split(",")))
+    except (TypeError, ValueError):
+        raise click.BadParameter(f"{given!r}: expected four or five whole numbers, as 3,2,4,16,2") from None
+
+
+@click.command(help=__doc__)
+@click.option("--n", default=512, show_default=True, help="Cells along each axis.")
+@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option("--materials", default=1, show_default=True)
+@click.option("--layers", default=0, show_default=True, help="Layers along z, 0 for cubes.")
+@click.option("--ledger", is_flag=True, help="Count the heat through all faces.")
+@click.option("--by-cell", is_flag=True, help="Give each boundary cell values of its own.")
+@click.option("--stages", is_flag=True, help="Take stages in place of steps.")
+@click.option("--kind", type=click.Choice(list(compare_materials.KINDS)), help="One of compare_materials.py instead.")
+@click.option(
+    "--tile", callback=tile_of, help="Steps, columns, rows, bands and planes ahead of a `TemporalTile`, as 3,2,4,16,2."
+)
+@click.option("--rounds", default=3, show_default=True)
+@click.option("--seconds", default=0.1, show_default=True, help="Time of a round.")
+def main(
+    n: int,
+    precision: str,
+    stages: bool,
+    kind: str | None,
+    tile: TemporalTile | None,
+    rounds: int,
+    seconds: float,
+    **options: Any,
+) -> None:
+    if tile is not None:
+        march.tiles_for = lambda configuration: (tile,)
+    given = None if kind else problem(n, **options)
+    costs: TurnCosts | None = None
+    for _ in range(rounds):
+        with sweeps_kept(costs) as kept:
+            take = prepare_kind(kind, precision, n) if given is None else prepare(given, precision, stages)
+            take(3 * STAGES)  # warm
+            timing = time_interleaved([Subject("temporal", lambda take=take: take)], clock_of("cuda"), seconds, STAGES)
+        pieces, firsts = kept[-1]._plan(kept[-1]._everywhere)
+        cycles = kept[-1]._heat_accounts.host()[0, : len(firsts) - 1]
+        costs = fitted(work_of_blocks(kept[-1], pieces, firsts), cycles)
+        rate = n**3 / timing["temporal"].best / 1e9
+        fit = ", ".join(f"{name} {value:.2f}" for name, value in costs._asdict().items())
+        print(f"{rate:8.1f} G cells/s, busy {cycles.mean() / cycles.max():.3f}; these costs fit: {fit}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
