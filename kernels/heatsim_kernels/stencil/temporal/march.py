@@ -55,7 +55,7 @@ TILES = {  # by precision, the best first; the last spills nothing on capability
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
-TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own; in float32 few registers spill
+TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 12), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
@@ -118,10 +118,10 @@ class StepRates(NamedTuple):
 
 
 class LaneCellClasses(NamedTuple):
-    """The class of each cell, as `lay_out_classes` gives them, or those of turns, as `classes_of_turns` does; what
-    `classify_turns` gives; the rates a step of each class, RATES apart, flat; the number of classes; the losses of
-    the ledger (1, blocks or more), J; and the pieces of Kirchhoff's potential, see `potentials`. An array that is not
-    needed may be any."""
+    """The class of each cell, as `lay_out_classes` gives them, or those of turns, as `classes_of_turns` does; the kinds
+    of turns, as `classify_turns` gives them; the rates a step of each class, RATES apart, flat; the number of classes;
+    the losses of the ledger (1, blocks or more), J; and the pieces of Kirchhoff's potential, see `potentials`. An array
+    that is not needed may be any."""
 
     of_lanes: Any
     kinds_of_turns: Any

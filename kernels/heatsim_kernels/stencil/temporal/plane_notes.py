@@ -1,7 +1,7 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
-A level needs the classes of its cells. A warp is told for how long turns are of one kind (`classify_turns`). While they
-are still nothing is read, and what is noted of the rows of one plane serves all levels.
+A level needs the classes of its cells. A warp is told for how long turns are of one kind (`turn_kinds`). While they are
+STILL nothing is read: what is noted of the rows of one plane serves all levels.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ClassNotes(NamedTuple):
     """What is noted of the classes of cells.
 
     until: the first turn that may be of another kind. of_rows: the kind of turns from bit KIND on; before it the
-    classes of a lane's first row, its second and its last, 16 bits each, one or two of a byte each. In still turns they
-    are those of the planes of all levels.
+    classes of a lane's first row, its second and its last, 16 bits each, one or two of a byte each. In a turn that is
+    STILL they are those of the planes of all levels.
     """
 
     until: Any
@@ -57,7 +57,7 @@ def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
 
 
 def classes_in_still_turns(tile: TemporalTile):
-    """Build call(board, lane, k, n, noted): the same in still turns."""
+    """Build call(board, lane, k, n, noted): the same in a turn that is STILL, from what is noted."""
     in_row, inner_rows = part(slice(0, tile.columns)), cycled(max(1, tile.rows - 2))
 
     @inlined
