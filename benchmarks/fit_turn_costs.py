@@ -62,6 +62,9 @@ def build_timed(variant: march.TemporalVariant) -> Any:
     return temporal
 
 
+build_timed.__module__ = march.__name__  # compiled kernels are kept for the sources of its package
+
+
 @contextmanager
 def sweeps_kept(costs: TurnCosts | None) -> Iterator[list[launch.FusedSteps]]:
     """The fused sweeps that are made meanwhile, timed, and dealt out by these costs, if there are any."""

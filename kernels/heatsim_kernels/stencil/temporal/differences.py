@@ -7,7 +7,7 @@ adds with a rate the other subtracts, and both round alike.
 
 Where there are several cell classes, cells come with theirs. Mostly all rows of a lane are of one material, and all
 planes of the levels have the same classes. Then rates are looked up once a turn, else row by row or cell by cell: see
-`cell_classes`. Rates and heating rates are in shared memory.
+`turn_kinds`. Rates and heating rates are in shared memory.
 """
 
 from __future__ import annotations
