@@ -50,16 +50,6 @@ if SIMULATED:
 
         return lambda board, at: tuple(byte(board[at + np.uint64(k)]) for k in range(count))
 
-    def unequal_rows_of_bytes(count: int, columns: int):
-        """As it says."""
-        read = load_bytes(count)
-
-        def call(board, at):
-            cells = read(board, at)
-            return np.uint32(cells[columns:] != cells[:-columns])
-
-        return call
-
     def everywhere(flag):
         """A lane may go its own way."""
         return flag
@@ -115,51 +105,30 @@ else:
 
     def store_rows(columns: int, aligned: bool):
         """call(array, start, offsets, cells, chosen): write row r where bit r of `chosen`, uint32, is set."""
+        return _storing(columns, aligned, _place_of)
+
+    def store_field_rows(columns: int, aligned: bool):
+        """The same for an array in global memory. One address serves all rows, as the compiler is not to see: it would
+        find each anew."""
+        return _storing(columns, aligned, _opaque_place_of)
+
+    def _storing(columns, aligned, place_of):
+        """`store_rows`; place_of(context, builder, array, args): a pointer to array[start]."""
 
         @intrinsic
         def call(typing_context, array, start, offsets, cells, chosen):
             def codegen(context, builder, signature, args):
+                first = place_of(context, builder, array, args)
                 rows = rows_of(cgutils.unpack_tuple(builder, args[3]), columns)
                 for number, offset in enumerate(cgutils.unpack_tuple(builder, args[2])):
                     bit = builder.and_(args[4], _int32(1 << number))
                     with builder.if_then(builder.icmp_unsigned("!=", bit, _int32(0))):
                         row = iter(rows[number])
-                        for piece, width, align in row_pieces(context, builder, array, args, offset, columns, aligned):
+                        for piece, width, align in _pieces(builder, first, array, offset, columns, aligned):
                             vector = ir.Constant(piece.type.pointee, ir.Undefined)
                             for k in range(width):
                                 vector = builder.insert_element(vector, next(row), _int32(k))
                             builder.store(vector, piece, align=align)
-                return context.get_dummy_value()
-
-            return types.void(array, types.uint64, offsets, cells, types.uint32), codegen
-
-        return call
-
-    def store_field_rows(columns: int, aligned: bool):
-        """The same for an array in global memory. One address serves all rows, as the compiler is not to see: it would
-        find each anew."""
-
-        @intrinsic
-        def call(typing_context, array, start, offsets, cells, chosen):
-            def codegen(context, builder, signature, args):
-                data, long = context.make_array(array)(context, builder, args[0]).data, ir.IntType(64)
-                kind = data.type.pointee
-                at_start = builder.addrspacecast(builder.gep(data, [args[1]]), ir.PointerType(kind, 1))
-                same = ir.InlineAsm(ir.FunctionType(long, [long]), "mov.u64 $0, $1;", "=l,l")
-                first = builder.inttoptr(builder.call(same, [builder.ptrtoint(at_start, long)]), at_start.type)
-                width = min(columns, ACCESS * 8 // array.dtype.bitwidth) if aligned else 1
-                rows = rows_of(cgutils.unpack_tuple(builder, args[3]), columns)
-                for number, offset in enumerate(cgutils.unpack_tuple(builder, args[2])):
-                    bit = builder.and_(args[4], _int32(1 << number))
-                    with builder.if_then(builder.icmp_unsigned("!=", bit, _int32(0))):
-                        row = builder.gep(first, [builder.zext(offset, long)])
-                        for k in range(0, columns, width):
-                            vector = ir.Constant(ir.VectorType(kind, width), ir.Undefined)
-                            for j in range(width):
-                                vector = builder.insert_element(vector, rows[number][k + j], _int32(j))
-                            place = builder.gep(row, [ir.Constant(long, k)])
-                            place = builder.bitcast(place, ir.PointerType(vector.type, 1))
-                            builder.store(vector, place, align=width * array.dtype.bitwidth // 8)
                 return context.get_dummy_value()
 
             return types.void(array, types.uint64, offsets, cells, types.uint32), codegen
@@ -185,28 +154,6 @@ else:
 
         return call
 
-    def unequal_rows_of_bytes(count: int, columns: int):
-        """call(board, at): not 0 where the rows of `count` bytes from board[at] on are not all the same; whole words
-        of 4 bytes, rows of 1, 2 or 4."""
-        if count % 4 or 4 % columns:
-            raise ValueError(f"{count} bytes in rows of {columns} are no whole words of whole rows")
-
-        @intrinsic
-        def call(typing_context, board, at):
-            def codegen(context, builder, signature, args):
-                words = _words_of_bytes(context, builder, signature.args[0], args, count)[: count // 4]
-                turned = builder.or_(
-                    builder.shl(words[0], _int32(8 * columns % 32)), builder.lshr(words[0], _int32(-8 * columns % 32))
-                )
-                differ = builder.xor(words[0], turned)
-                for word in words[1:]:
-                    differ = builder.or_(differ, builder.xor(words[0], word))
-                return differ
-
-            return types.uint32(board, types.uint64), codegen
-
-        return call
-
     def _words_of_bytes(context, builder, board, args, count):
         """The words of 4 bytes that `count` bytes from an element of the board on lie in, in pairs."""
         start = builder.gep(context.make_array(board)(context, builder, args[0]).data, [args[1]])
@@ -225,13 +172,27 @@ else:
 
     def row_pieces(context, builder, array_type, args, offset, columns, aligned):
         """The accesses of a row of `array`, given (array, start, ...): pointer to a vector, its length, its bytes."""
-        data = context.make_array(array_type)(context, builder, args[0]).data
+        return _pieces(builder, _place_of(context, builder, array_type, args), array_type, offset, columns, aligned)
+
+    def _pieces(builder, first, array_type, offset, columns, aligned):
+        """`row_pieces` of a row that is so far from the element to which `first` points."""
         size = array_type.dtype.bitwidth // 8
         width = min(columns, ACCESS // size) if aligned else 1
-        vector = ir.VectorType(data.type.pointee, width).as_pointer(data.type.addrspace)
-        row = builder.gep(builder.gep(data, [args[1]]), [builder.zext(offset, ir.IntType(64))])
+        vector = ir.VectorType(first.type.pointee, width).as_pointer(first.type.addrspace)
+        row = builder.gep(first, [builder.zext(offset, ir.IntType(64))])
         for k in range(0, columns, width):
             yield builder.bitcast(builder.gep(row, [ir.Constant(ir.IntType(64), k)]), vector), width, width * size
+
+    def _place_of(context, builder, array_type, args):
+        """A pointer to array[start], given (array, start, ...)."""
+        return builder.gep(context.make_array(array_type)(context, builder, args[0]).data, [args[1]])
+
+    def _opaque_place_of(context, builder, array_type, args):
+        """The same to an element in global memory, of which the compiler does not see what it is made of."""
+        place, long = _place_of(context, builder, array_type, args), ir.IntType(64)
+        in_global = builder.addrspacecast(place, place.type.pointee.as_pointer(1))
+        same = ir.InlineAsm(ir.FunctionType(long, [long]), "mov.u64 $0, $1;", "=l,l")
+        return builder.inttoptr(builder.call(same, [builder.ptrtoint(in_global, long)]), in_global.type)
 
     @intrinsic
     def thread_anew(typing_context):

@@ -64,15 +64,15 @@ def build_low(configuration: StencilConfiguration):
     return each(less_twice if configuration.uniform else less)
 
 
-def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, held: bool, by_row: bool):
+def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, holds: bool, by_row: bool):
     """Build call(cells, sides, low, zp, classes, held, rates, board, at): the cells one step later, or for a stage
     dt L of them; and the rates that the lane holds then. sides: those to the left and right, above and below.
 
-    held: whether rates are held that serve these cells: of their layer, see `rates_held`, or of a still turn, see
+    holds: whether rates are held that serve these cells: of their layer, see `rates_held`, or of a still turn, see
     `build_rates_of_rows`. by_row: whether the turn is BY_ROW (`turn_kinds`). On the board the numbers of the level
     begin at `at`, the rates of the classes at `rates_at`.
     """
-    begin, still = _beginning(configuration, tile, rates_at), held
+    begin = _beginning(configuration, tile, rates_at)
     uniform, of_layer = (
         _of_cells_beside(tile, build(configuration)) for build in (_second_difference, _layer_differences)
     )
@@ -87,14 +87,14 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
 
     @inlined
     def of_layers(cells, sides, low, zp, classes, held, rates, board, at):
-        if not still:
+        if not holds:
             held = rates_of(classes[0], board)
         return of_layer(begin(cells, classes, rates, board, at), cells, sides, low, to_above(cells, zp), held), held
 
     @inlined
     def of_material(cells, sides, low, zp, classes, held, rates, board, at):
         start, found = begin(cells, classes, rates, board, at), held
-        if not still:
+        if not holds:
             found = rates_of_rows(cells, classes, board)
         return of_rows(start, cells, sides, low, to_above(cells, zp), found), held
 
@@ -107,7 +107,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         return of_axes
     if configuration.layered:
         return of_layers
-    return of_material if still or by_row else of_classes
+    return of_material if holds or by_row else of_classes
 
 
 def build_beginning(configuration: StencilConfiguration):

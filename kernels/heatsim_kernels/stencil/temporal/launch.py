@@ -76,8 +76,9 @@ class FusedSteps:
             self._lane_classes = lay_out_classes(cell_classes, tile, shape, columns)
             rates, wraps = on_device(np.ascontiguousarray(cell_classes.rates).ravel()), configuration.periodic[2]
             self._kinds_of_turns = classify_turns(self._lane_classes, rates, tile, shape[0], wraps)
-            moving = moving_turns(self._kinds_of_turns, shape[0], tile.bands)
-            self._moving = tuple(moving.mean(axis=1).tolist())
+            if self._costs.moving > 0.0:
+                moving = moving_turns(self._kinds_of_turns, shape[0], tile.bands)
+                self._moving = tuple(moving.mean(axis=1).tolist())
         self._class_count = np.int32(len(cell_classes.rates))
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)

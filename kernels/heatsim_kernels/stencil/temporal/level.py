@@ -41,8 +41,8 @@ def build_levels(
 ):
     """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, cell_classes)):
     all steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
-    held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then `build_note`
-    leaves it to them to read what is told of turns.
+    held: see `differences.rates_held`. holds: whether levels take these while they are in one layer; then they read by
+    themselves what is told of turns, and `build_note` does not. rows_apart: whether BY_ROW turns have their own way.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see

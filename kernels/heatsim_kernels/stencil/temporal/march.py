@@ -222,8 +222,8 @@ def looks_up_rows(variant: TemporalVariant) -> bool:
 
 
 def turn_barrier(variant: TemporalVariant) -> TurnBarrier:
-    """The barrier of turns: in halves where no trace wants a whole one and few warps share a multiprocessor, each of
-    which waits for its own results."""
+    """The barrier of turns. It is whole for a trace, which wants that, and in float32, where many warps share a
+    multiprocessor. Few warps wait for their own results meanwhile: for them it is in halves."""
     configuration = variant.configuration
     plain = not configuration.stage and not configuration.pieces
     halves = configuration.dtype == "float64" and plain and not variant.traced
@@ -239,7 +239,7 @@ def splits(variant: TemporalVariant) -> bool:
 
 
 def turn_costs(variant: TemporalVariant) -> TurnCosts:
-    """What a plane costs in tiles at ends of the grid."""
+    """What turns of a sweep cost."""
     return TURN_COSTS[variant.configuration.dtype][_kind_of_sweep(variant.configuration)][variant.traced]
 
 
@@ -267,7 +267,6 @@ def _march(variant):
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
     held, begin_notes = repeated(rates_held(configuration)), plane_notes.build_beginning_of_notes(configuration)
     barrier, traced, zero = turn_barrier(variant), variant.traced, np.dtype(configuration.dtype).type(0)
-
     begin_turns, finish_turns, turns_of = barrier.begin, barrier.finish, _turns(steps, wrap_z)
 
     @inlined
@@ -347,16 +346,13 @@ def _fetch(variant):
     want them."""
     configuration, tile = variant.configuration, variant.tile
     several, wrap_z = configuration.classes_by_cell, configuration.periodic[2]
-    threads, stride, steps = uint32(WARP * tile.bands), lane_bytes(tile), tile.steps
+    number, stride, steps = plane_notes.build_lane_number(configuration, tile), lane_bytes(tile), tile.steps
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
     place_of_classes = plane_notes.build_place_of_classes(configuration, tile)
 
     @inlined
     def fetch_classes_of(board, k, lane, span, of_lanes):
-        z = k
-        if wrap_z:
-            z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
-        start = uint64(uint32(lane.laid_out + uint32(z) * threads)) * uint64(stride)
+        start = uint64(number(lane, span, k)) * uint64(stride)
         fetch_classes(board, place_of_classes(lane, k), of_lanes, start)
 
     @inlined

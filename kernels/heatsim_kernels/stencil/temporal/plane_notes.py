@@ -1,7 +1,7 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
-A level needs the classes of its cells. A warp is told for how long turns are of one kind (`turn_kinds`). While they are
-STILL nothing is read: what is noted of the rows of one plane serves all levels.
+A level needs the classes of its cells. A warp is told how many turns are of one kind (`turn_kinds`). In STILL turns
+nothing is read: what is noted of the rows of one plane serves all levels.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP, everywhere, load_bytes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import UNTIL, class_slots_of
+from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import build_guess
 from heatsim_kernels.stencil.temporal.turn_kinds import BY_CELL, KIND_BITS
@@ -88,6 +89,19 @@ def build_place_of_classes(configuration: StencilConfiguration, tile: TemporalTi
     return place
 
 
+def build_lane_number(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(lane, span, p): the number of a lane among those whose classes are laid out, in plane p. A plane may
+    lie a period beyond the grid, if z is periodic."""
+    wraps, threads = configuration.periodic[2], uint32(WARP * tile.bands)
+
+    @inlined
+    def number(lane, span, p):
+        z = into(p, span.nz) if wraps else p
+        return uint32(lane.laid_out + uint32(z) * threads)
+
+    return number
+
+
 def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: bool):
     """Build call(noted, board, lane, span, k, cell_classes, plane): what is noted before the levels of turn k, in which
     plane k of the field, `plane`, comes; cell_classes: `LaneCellClasses`.
@@ -121,7 +135,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
 def _note_of_classes(configuration, tile):
     """Build call(board, lane, span, k, kinds): `ClassNotes` for turn k; kinds: see `classify_turns`."""
     columns, cells, wraps = tile.columns, tile.columns * tile.rows, configuration.periodic[2]
-    place_of, threads = build_place_of_classes(configuration, tile), uint32(WARP * tile.bands)
+    place_of, number = build_place_of_classes(configuration, tile), build_lane_number(configuration, tile)
     read, end = load_bytes(cells), columns - 1
     first, second, last = (part(slice(at, at + columns)) for at in (0, columns, cells - columns))
 
@@ -131,11 +145,9 @@ def _note_of_classes(configuration, tile):
 
     @inlined
     def note(board, lane, span, k, kinds):
-        z, found = k, int32(1 << KIND_BITS | BY_CELL)
-        if wraps:
-            z = int32(z + span.nz) if z < 0 else (int32(z - span.nz) if z >= span.nz else z)
-        if z < span.nz:
-            found = kinds[uint32(uint32(lane.laid_out + uint32(z) * threads) // uint32(WARP))]
+        found = int32(1 << KIND_BITS | BY_CELL)
+        if wraps or k < span.nz:
+            found = kinds[uint32(number(lane, span, k) // uint32(WARP))]
         classes, kind = read(board, place_of(lane, int32(k - int32(1)))), uint64(found & int32((1 << KIND_BITS) - 1))
         inner, outer = uint64(packed(second(classes)) << uint64(16)), uint64(packed(last(classes)) << uint64(32))
         of_rows = uint64(packed(first(classes)) | uint64(inner | outer))
