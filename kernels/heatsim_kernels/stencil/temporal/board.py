@@ -23,9 +23,9 @@ class Lane(NamedTuple):
     """The place of a lane in its tile: at which ends of the grid its outer cells lie; bit r of `owned` is set where it
     owns row r. counted: bit i where it owns cell i and no lane before it does.
 
-    ends, ring, classes: where on the board its end rows go, and the first cells and classes that it asks for. laid_out:
-    its number among the lanes whose classes are laid out, in plane 0 (`cell_classes`). face_x, face_y: the numbers of
-    the FACES that it may touch.
+    ends, ring: where on the board its end rows go, and the first cells that it asks for. laid_out: its number among the
+    lanes whose classes are laid out, in plane 0 (`cell_classes`). face_x, face_y: the numbers of the FACES that it may
+    touch.
     """
 
     at_left: bool
@@ -36,7 +36,6 @@ class Lane(NamedTuple):
     counted: int
     ends: int
     ring: int
-    classes: int
     laid_out: int
     face_x: int
     face_y: int

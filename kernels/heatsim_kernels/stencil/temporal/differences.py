@@ -78,7 +78,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     )
     of_rows, of_cells = _step_of_rows(configuration, tile), _step_of_cells(configuration, tile, rates_at)
     rates_of, to_above = _rates_of_layer(rates_at), each(rise)
-    rates_of_rows = build_rates_of_rows(configuration, tile, rates_at, False)
+    rates_of_rows = _held_of_rows(configuration, tile) if holds else build_rates_of_rows(configuration, tile, rates_at)
 
     @inlined
     def of_axes(cells, sides, low, zp, classes, held, rates, board, at):
@@ -93,9 +93,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
 
     @inlined
     def of_material(cells, sides, low, zp, classes, held, rates, board, at):
-        start, found = begin(cells, classes, rates, board, at), held
-        if not holds:
-            found = rates_of_rows(cells, classes, board)
+        start = begin(cells, classes, rates, board, at)
+        found = rates_of_rows(held) if holds else rates_of_rows(cells, classes, board)
         return of_rows(start, cells, sides, low, to_above(cells, zp), found), held
 
     @inlined
@@ -137,10 +136,12 @@ def build_step_of_potentials(tile: TemporalTile):
     return step
 
 
-def rates_held(configuration: StencilConfiguration) -> int:
+def rates_held(configuration: StencilConfiguration, tile: TemporalTile) -> int:
     """How many rates a lane holds in registers from level to level and from turn to turn: in layers the last that it
-    looked up."""
-    return 4 if configuration.layered and not configuration.uniform else 0
+    looked up, by cell class those of turns that are STILL."""
+    if configuration.uniform or not configuration.class_dtype:
+        return 0
+    return 4 if configuration.layered else tile.columns * (3 if configuration.paired else 6)
 
 
 def _beginning(configuration, tile, rates_at):
@@ -162,29 +163,59 @@ def _beginning(configuration, tile, rates_at):
     return begin
 
 
-def build_rates_of_rows(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, still: bool):
-    """Build call(cells, classes, board): the rates of a lane's cells in a turn that is still, or else BY_ROW
-    (`turn_kinds`). Of its first row: through both faces in x, above it, between rows, through both faces in z; then
-    below the last row. Or, where faces along x have one rate, and along y: in x, in y, through both faces in z."""
+def build_rates_of_rows(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
+    """Build call(cells, classes, board): the rates of a lane's cells in a turn that is STILL or BY_ROW (`turn_kinds`).
+    Of its first row: through both faces in x, above it, between rows, through both faces in z; then below the last row.
+    Or, where faces along x have one rate, and along y: in x, in y, through both faces in z."""
     first_row, last_row = part(slice(0, tile.columns)), part(slice(-tile.columns, None))
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
-
-    @inlined
-    def in_z(c, k, board):
-        zm = rate_zm(c, k, board)
-        return zm, zm if still else rate_zp(c, k, board)
 
     @inlined
     def of_faces(cells, classes, board):
         c, k = first_row(cells), first_row(classes)
         in_x, in_y = (rate_xm(c, k, board), rate_xp(c, k, board)), (rate_ym(c, k, board), rate_yp(c, k, board))
-        return in_x + in_y + in_z(c, k, board) + (rate_yp(last_row(cells), last_row(classes), board),)
+        in_z = rate_zm(c, k, board), rate_zp(c, k, board)
+        return in_x + in_y + in_z + (rate_yp(last_row(cells), last_row(classes), board),)
 
     @inlined
     def of_axes(cells, classes, board):
         c, k = first_row(cells), first_row(classes)
-        in_plane = rate_xm(c, k, board), rate_ym(c, k, board)
-        return in_plane + in_z(c, k, board)
+        return rate_xm(c, k, board), rate_ym(c, k, board), rate_zm(c, k, board), rate_zp(c, k, board)
+
+    return of_axes if configuration.paired else of_faces
+
+
+def build_rates_to_hold(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
+    """Build call(cells, classes, board): the rates that a lane holds in turns that are STILL, flat: those of
+    `build_rates_of_rows`, with one for both faces in z."""
+    rates_of = build_rates_of_rows(configuration, tile, rates_at)
+
+    @inlined
+    def of_faces(cells, classes, board):
+        xm, xp, top, between, z, _, bottom = rates_of(cells, classes, board)
+        return xm + xp + top + between + z + bottom
+
+    @inlined
+    def of_axes(cells, classes, board):
+        x, y, z, _ = rates_of(cells, classes, board)
+        return x + y + z
+
+    return of_axes if configuration.paired else of_faces
+
+
+def _held_of_rows(configuration, tile):
+    """Build call(held): what `build_rates_of_rows` gives, from what `build_rates_to_hold` gave."""
+    columns = tile.columns
+    first, second, third, fourth, fifth, sixth = (part(slice(at * columns, (at + 1) * columns)) for at in range(6))
+
+    @inlined
+    def of_faces(held):
+        z = fifth(held)
+        return first(held), second(held), third(held), fourth(held), z, z, sixth(held)
+
+    @inlined
+    def of_axes(held):
+        return first(held), second(held), third(held), third(held)
 
     return of_axes if configuration.paired else of_faces
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part, repeated
 from heatsim_kernels.runtime.cuda.warp_rows import everywhere, from_neighbours, load_rows, store_rows
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
@@ -83,43 +83,25 @@ def _levels_of_classes(configuration, tile, touched, rows_apart):
     cell, as kinds of turns allow (`classify_turns`). It goes one way for all levels: so no level waits for the next way
     to be known, and the compiler shares out the work of all."""
     by_cell, by_row = (cascade(_level_of_cells(configuration, tile, touched, False, rows)) for rows in (False, True))
-    at_once, apart = _levels_of_still_turns(configuration, tile, touched), not touched.z
+    at_once, apart = cascade(_level_of_cells(configuration, tile, touched, True)), not touched.z
+    nothing, zero = repeated(differences.rates_held(configuration, tile)), np.dtype(configuration.dtype).type(0)
 
     @inlined
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
         noted, _ = notes
+        arriving, _ = given
         # In all lanes it is the same, which the compiler is to know.
         if apart and everywhere(is_of_kind(noted, STILL)):
             states, given = at_once(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         elif rows_apart and everywhere(is_of_kind(noted, BY_ROW)):
+            given = arriving, nothing(zero)
             states, given = by_row(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         else:
+            given = arriving, nothing(zero)
             states, given = by_cell(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     return levels
-
-
-def _levels_of_still_turns(configuration, tile, touched):
-    """Build call(states, given, k, ..., noted): all levels with the same rates."""
-    levels_of = cascade(_level_of_cells(configuration, tile, touched, True))
-    classes_of, own_rates = classes_in_still_turns(tile), not configuration.uniform
-    rates_of = differences.build_rates_of_rows(configuration, tile, Board.of(tile, configuration).rates, True)
-
-    @inlined
-    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted):
-        return levels_of(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-
-    @inlined
-    def levels_by_class(states, given, k, board, read, write, lane, span, rates, boundary, noted):
-        arriving, held = given
-        of_rows = rates_of(states[0][1], classes_of(board, lane, k, int32(0), noted), board)
-        given = arriving, of_rows
-        states, given = levels_of(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        leaving, _ = given
-        return states, (leaving, held)
-
-    return levels_by_class if own_rates else levels
 
 
 def _level_of_cells(configuration, tile, touched, held, rows=False):

@@ -46,7 +46,6 @@ from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
 from heatsim_kernels.stencil.temporal.plan import TURN_COSTS, TemporalTile, TouchedFaces, TurnCosts, fits
 from heatsim_kernels.stencil.temporal.turn_barrier import TurnBarrier, build_turn_barrier
-from heatsim_kernels.stencil.temporal.turn_kinds import STILL
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -265,7 +264,7 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
-    held, begin_notes = repeated(rates_held(configuration)), plane_notes.build_beginning_of_notes(configuration)
+    held, begin_notes = repeated(rates_held(configuration, tile)), plane_notes.build_beginning_of_notes(configuration)
     barrier, traced, zero = turn_barrier(variant), variant.traced, np.dtype(configuration.dtype).type(0)
     begin_turns, finish_turns, turns_of = barrier.begin, barrier.finish, _turns(steps, wrap_z)
 
@@ -353,7 +352,7 @@ def _fetch(variant):
     @inlined
     def fetch_classes_of(board, k, lane, span, of_lanes):
         start = uint64(number(lane, span, k)) * uint64(stride)
-        fetch_classes(board, place_of_classes(lane, k), of_lanes, start)
+        fetch_classes(board, place_of_classes(k), of_lanes, start)
 
     @inlined
     def fetch(board, k, u, source, lane, span, noted, cell_classes):
@@ -361,7 +360,7 @@ def _fetch(variant):
             source = uint64(source - span.grid)
         if k <= span.stop:
             fetch_cells(board, k, u, source, lane, span.rows)
-            if several and (not plane_notes.is_of_kind(noted, STILL) or int32(k + int32(steps)) >= noted.until):
+            if several and not plane_notes.is_still_until(noted, int32(k + int32(steps))):
                 fetch_classes_of(board, k, lane, span, cell_classes.of_lanes)
         end_fetch()  # even without a plane, since `wait_for_fetches` counts these groups
         return uint64(source + span.plane)
@@ -378,8 +377,7 @@ def _store(variant):
 
     @inlined
     def store(v, k, source, lane, span, states, leaving):
-        p = int32(k - int32(steps))
-        if p >= span.first and p < span.end:
+        if k >= int32(span.first + int32(steps)):  # before the end of the piece it lies in all turns
             back = uint64(steps + ahead + 1) * span.plane
             target = uint64(source - back)
             if wrap_z and source < back:
@@ -395,7 +393,8 @@ def _holds_rates(configuration, tile, touched):
     Levels are taken in two ways then. In the last tile, that of capability 8.0, the assembler would spill registers for
     them; beside faces they gain nothing in float64.
     """
-    if configuration.losses or rates_held(configuration) == 0 or tile != tiles_for(configuration)[0]:
+    looked_up = configuration.layered and not configuration.uniform
+    if not looked_up or configuration.losses or tile != tiles_for(configuration)[0]:
         return False
     return not (any(touched) if configuration.dtype == "float64" else touched.z)
 
@@ -426,7 +425,7 @@ def _turn(variant, touched):
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, noted, cell_classes)
         arriving = arriving_with(plane, board, k, lane)
-        noted = note(noted, board, lane, span, k, cell_classes, plane)
+        noted, held = note(noted, held, board, lane, span, k, cell_classes, plane)
         if losses:
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)

@@ -1,7 +1,7 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
 A level needs the classes of its cells. A warp is told how many turns are of one kind (`turn_kinds`). In STILL turns
-nothing is read: what is noted of the rows of one plane serves all levels.
+nothing is read: what is noted of the rows of one plane serves all levels, and their rates stay in registers.
 """
 
 from __future__ import annotations
@@ -13,27 +13,26 @@ from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cycled, part, repeated
-from heatsim_kernels.runtime.cuda.warp_rows import WARP, everywhere, load_bytes
+from heatsim_kernels.runtime.cuda.warp_rows import WARP, everywhere, load_bytes, thread_anew
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import UNTIL, class_slots_of
+from heatsim_kernels.stencil.temporal.differences import build_rates_to_hold
 from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import build_guess
-from heatsim_kernels.stencil.temporal.turn_kinds import BY_CELL, KIND_BITS
-
-KIND = 48  # the first bit of the kind of turns in `ClassNotes`
+from heatsim_kernels.stencil.temporal.turn_kinds import BY_CELL, KIND_BITS, STILL
 
 
 class ClassNotes(NamedTuple):
     """What is noted of the classes of cells.
 
-    until: the first turn that may be of another kind. of_rows: the kind of turns from bit KIND on; before it the
-    classes of a lane's first row, its second and its last, 16 bits each, one or two of a byte each. In a turn that is
-    STILL they are those of the planes of all levels.
+    turns: the kind of turns, and from bit KIND_BITS on the first turn that may be of another kind. of_rows: the classes
+    of a lane's first row, its second and its last, 16 bits each, one or two of a byte each. In a turn that is STILL
+    they are those of the planes of all levels.
     """
 
-    until: Any
+    turns: Any
     of_rows: Any
 
 
@@ -44,7 +43,7 @@ def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
 
     @inlined
     def fetched(board, lane, k, n, noted):
-        return read(board, place_of(lane, int32(k - int32(1) - n)))
+        return read(board, place_of(int32(k - int32(1) - n)))
 
     @inlined
     def of_plane(board, lane, k, n, noted):
@@ -78,13 +77,17 @@ def classes_in_still_turns(tile: TemporalTile):
 
 
 def build_place_of_classes(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(lane, p): where on the board the classes of a lane's cells in plane p are."""
-    size, slots, steps = Board.of(tile, configuration).classes, class_slots_of(tile, configuration), tile.steps
+    """Build call(p): where on the board the classes of a lane's cells in plane p are. Few turns ask for them: which
+    lane it is takes no register meanwhile."""
+    layout, slots, steps = Board.of(tile, configuration), class_slots_of(tile, configuration), tile.steps
+    first, size, of_lane = layout.class_ring, layout.classes, layout.lane
 
     @inlined
-    def place(lane, p):
+    def place(p):
         slot = uint32(p + int32(2 * steps)) % uint32(slots)
-        return lane.classes + uint64(slot) * uint64(size)
+        tx, band = thread_anew()
+        number = uint32(band * int32(WARP) + tx)
+        return uint64(uint32(first) + slot * uint32(size) + number * uint32(of_lane))
 
     return place
 
@@ -103,8 +106,8 @@ def build_lane_number(configuration: StencilConfiguration, tile: TemporalTile):
 
 
 def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: bool):
-    """Build call(noted, board, lane, span, k, cell_classes, plane): what is noted before the levels of turn k, in which
-    plane k of the field, `plane`, comes; cell_classes: `LaneCellClasses`.
+    """Build call(noted, held, board, lane, span, k, cell_classes, plane): what is noted before the levels of turn k, in
+    which plane k of the field, `plane`, comes, and the rates that are held; cell_classes: `LaneCellClasses`.
 
     In layers: what `classes_of_turns` told last. While all levels are in one layer nothing is read: a warp would wait
     for it. holds: see `level.build_levels`. By cell: `ClassNotes`. Of potentials: see `potentials.build_guess`.
@@ -112,20 +115,24 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
     if configuration.pieces:
         return build_guess(configuration, Board.of(tile, configuration).pieces)
     steps, note_classes = tile.steps, _note_of_classes(configuration, tile)
+    classes_of, rates_at = classes_in_still_turns(tile), Board.of(tile, configuration).rates
+    rates_of, own_rates = build_rates_to_hold(configuration, tile, rates_at), not configuration.uniform
 
     @inlined
-    def of_turn(noted, board, lane, span, k, cell_classes, plane):
-        return noted if k < until(noted) else told(cell_classes.of_lanes, k, steps)
+    def of_turn(noted, held, board, lane, span, k, cell_classes, plane):
+        return noted if k < until(noted) else told(cell_classes.of_lanes, k, steps), held
 
     @inlined
-    def of_classes(noted, board, lane, span, k, cell_classes, plane):
-        if everywhere(k >= noted.until):
+    def of_classes(noted, held, board, lane, span, k, cell_classes, plane):
+        if everywhere(k >= _until_kind(noted)):
             noted = note_classes(board, lane, span, k, cell_classes.kinds_of_turns)
-        return noted
+            if own_rates:
+                held = rates_of(plane, classes_of(board, lane, k, int32(0), noted), board)
+        return noted, held
 
     @inlined
-    def as_before(noted, board, lane, span, k, cell_classes, plane):
-        return noted
+    def as_before(noted, held, board, lane, span, k, cell_classes, plane):
+        return noted, held
 
     if configuration.classes_by_cell:
         return of_classes
@@ -148,10 +155,10 @@ def _note_of_classes(configuration, tile):
         found = int32(1 << KIND_BITS | BY_CELL)
         if wraps or k < span.nz:
             found = kinds[uint32(number(lane, span, k) // uint32(WARP))]
-        classes, kind = read(board, place_of(lane, int32(k - int32(1)))), uint64(found & int32((1 << KIND_BITS) - 1))
+        classes = read(board, place_of(int32(k - int32(1))))
         inner, outer = uint64(packed(second(classes)) << uint64(16)), uint64(packed(last(classes)) << uint64(32))
         of_rows = uint64(packed(first(classes)) | uint64(inner | outer))
-        return ClassNotes(int32(k + (found >> int32(KIND_BITS))), uint64(of_rows | uint64(kind << uint64(KIND))))
+        return ClassNotes(int32(found + (k << int32(KIND_BITS))), of_rows)
 
     return note
 
@@ -159,7 +166,19 @@ def _note_of_classes(configuration, tile):
 @inlined
 def is_of_kind(noted, kind):
     """Whether a turn is of a kind."""
-    return uint32(noted.of_rows >> uint64(KIND)) == uint32(kind)
+    return int32(noted.turns & int32((1 << KIND_BITS) - 1)) == int32(kind)
+
+
+@inlined
+def is_still_until(noted, k):
+    """Whether turns are STILL, and those up to turn k too."""
+    return is_of_kind(noted, STILL) and k < _until_kind(noted)
+
+
+@inlined
+def _until_kind(noted):
+    """The first turn that may be of another kind."""
+    return int32(noted.turns >> int32(KIND_BITS))
 
 
 def build_beginning_of_notes(configuration: StencilConfiguration) -> Any:
@@ -169,7 +188,7 @@ def build_beginning_of_notes(configuration: StencilConfiguration) -> Any:
 
     @inlined
     def of_classes(k):
-        return ClassNotes(int32(k + int32(1)), np.uint64(BY_CELL << KIND))
+        return ClassNotes(int32(int32((k + int32(1)) << int32(KIND_BITS)) | int32(BY_CELL)), np.uint64(0))
 
     @inlined
     def of_others(k):

@@ -40,7 +40,7 @@ def piece_rows(pieces: np.ndarray) -> np.ndarray:
 
 
 def build_guess(configuration: StencilConfiguration, pieces_at: int):
-    """Build call(noted, board, lane, span, k, cell_classes, plane): see `plane_notes.build_note`.
+    """Build call(noted, held, board, lane, span, k, cell_classes, plane): see `plane_notes.build_note`.
 
     The lower bits of a note are the piece that is guessed in this turn, for all levels: that of a cell of the plane
     before. The upper bits are that of a cell of this plane. So no level waits for a search.
@@ -48,13 +48,13 @@ def build_guess(configuration: StencilConfiguration, pieces_at: int):
     count = configuration.pieces
 
     @inlined
-    def guess(noted, board, lane, span, k, cell_classes, plane):
+    def guess(noted, held, board, lane, span, k, cell_classes, plane):
         u, at = plane[0], uint32(0)
         for half in (8, 4, 2, 1):
             ahead = uint32(at + uint32(half * PIECE))
             if half < count and u >= board[uint64(ahead + uint32(pieces_at))]:
                 at = ahead
-        return uint32(noted >> uint32(GUESS)) | uint32(at << uint32(GUESS))
+        return uint32(noted >> uint32(GUESS)) | uint32(at << uint32(GUESS)), held
 
     return guess
 

@@ -44,7 +44,7 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(pieces, piece, shape): `Lane`, `MarchSpan`, first cell in plane 0, whether its tile ends in x, y."""
     (wrap_x, wrap_y, wrap_z), board = configuration.periodic, Board.of(tile, configuration)
     steps, columns, rows, bands, width, height = (*tile[:4], tile.width, tile.height)
-    ring, classes, lane_size, count_rows = board.ring, board.class_ring, board.lane, counted(rows)
+    ring, count_rows = board.ring, counted(rows)
     around, owned_rows, counted_cells = each(wrapped), _owned_rows(rows), _counted_cells(rows, columns)
 
     @inlined
@@ -79,7 +79,6 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
             of_lane,
             uint64(band * int32(2 * width) + tx * int32(columns)),
             uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
-            uint64(classes) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
             uint32((pieces[piece, 8] * nz * int32(bands) + band) * int32(WARP) + tx),
             int32(1) if at_right else int32(0),
             int32(3) if at_bottom else int32(2),
