@@ -10,7 +10,7 @@ import pytest
 from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
-from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, STRAIGHT
+from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, STRAIGHT, THREAD, cut_tiles
 from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.runtime.cpu import threads
@@ -93,6 +93,18 @@ def test_straight_tiles_have_the_bits_of_the_others(
     for one, other in zip(straight, bent, strict=True):
         assert same_bits(one["field"], other["field"])
         np.testing.assert_allclose(one["heat"], other["heat"], rtol=1e-11, atol=1e-12 * abs(other["heat"]).max())
+
+
+@pytest.mark.parametrize(("threads", "joined"), [(2, True), (3, False)])
+def test_straight_tiles_of_two_slabs_are_one_where_threads_stay_even(threads: int, joined: bool) -> None:
+    """A quarter of the planes is bent, in two slabs of two tiles each. Three threads want tiles to share out."""
+    slabs = [(z, z + 80, y, y + 80, 0, 160, y // 80) for z in (0, 80) for y in (0, 80)]
+    bent_rows = np.repeat(np.arange(160) < 40, 160).reshape(160, 160)
+    tiles = cut_tiles(np.array(slabs), bent_rows, (False, False, False), 4, threads)
+    straight = tiles[tiles[:, KIND] == STRAIGHT]
+    assert {(z0, z1) for z0, z1, *_ in straight.tolist()} == ({(44, 160)} if joined else {(44, 80), (80, 160)})
+    assert {(z0, z1) for z0, z1, *_ in tiles[tiles[:, KIND] == BENT].tolist()} == {(0, 44)}
+    assert set(tiles[:, THREAD]) == set(range(threads))
 
 
 def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]:

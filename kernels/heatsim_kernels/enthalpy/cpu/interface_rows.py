@@ -22,7 +22,7 @@ from heatsim_kernels.enthalpy.cell import NUMBERS
 from heatsim_kernels.enthalpy.coefficients import OTHER, NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.material_rows import of_row
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
-from heatsim_kernels.enthalpy.cpu.series_vectors import add_exchange, find_midway
+from heatsim_kernels.enthalpy.cpu.series_vectors import add_exchange, fill_lines, find_midway
 from heatsim_kernels.enthalpy.kernel_arguments import has_others
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined
@@ -138,7 +138,11 @@ def find_interface_heat(heat, pitch, read, run, grid, classes, medium, interface
     """Put what the faces to other materials bring to the cells of a run of rows at their places in rows of `heat`,
     `pitch` apart. read: `StatesRead`; classes: of all cells."""
     if interface is not None:
-        _find_interface_heat(heat, pitch, read, run, grid, classes, medium, interface)
+        first, last = place_of(run.z, run.y0, run.x0, grid), place_of(run.z, run.y1 - 1, run.x0, grid)
+        before, behind = first.z * grid.ny + first.y, last.z * grid.ny + last.y + 1
+        # Most runs of rows have none, and to call takes as long as half a row of cells.
+        if behind <= before or interface.starts[before] < interface.starts[behind]:
+            _find_interface_heat(heat, pitch, read, run, grid, classes, medium, interface)
 
 
 @called
@@ -256,14 +260,51 @@ def _cells_at_once(typing_context, like):
     return like(like), codegen
 
 
-@called
+@inlined
 def _add_face(out, n, u, u1, cell_class, face, medium, interface):
     """Add to at most AT_ONCE cells of a class, at u, what a face brings from another material, at u1: the steps of
     `cell.build_series`, one by one. Cells of the last vector behind the n get any values."""
-    widest_vectors()
     at = (cell_class * 6 + face) * NUMBERS
     numbers = medium.numbers[at + 1], medium.numbers[at + 2], medium.numbers[at + 3]
     one, beyond = np.int64(medium.material[cell_class]), np.int64(medium.links[cell_class * 6 + face]) - OTHER
+    constant = interface.constant_capacity[one] != 0 and interface.constant_capacity[beyond] != 0
+    if constant and medium.conductivity_pieces >= 0:
+        start, size = shifted(medium.pieces, medium.conductivity_pieces), PIECE_NUMBERS * PIECES
+        pieces, straight = shifted(start, one * size), interface.straight[one]
+        pieces1, straight1 = shifted(start, beyond * size), interface.straight[beyond]
+        _add_face_of_pieces(out, lines_of(out, n), u, u1, numbers, medium.half, pieces, straight, pieces1, straight1)
+    else:
+        _add_face_of_any(out, n, u, u1, numbers, one, beyond, medium, interface)
+
+
+@called
+def _add_face_of_pieces(out, lines, u, u1, numbers, half, pieces, straight, pieces1, straight1):
+    """`_add_face` where u are temperatures, in so many cache lines. pieces, straight: of the conductivity of the cells,
+    and whether it is a constant; pieces1, straight1: of those beyond. Few arguments: rows are short."""
+    widest_vectors()
+    k, k1, midway, midway1 = _cells_at_once(out), _cells_at_once(out), _cells_at_once(out), _cells_at_once(out)
+    _conductivities_of_pieces(k, u, lines, pieces, straight)
+    _conductivities_of_pieces(k1, u1, lines, pieces1, straight1)
+    find_midway(midway, midway1, u, u1, k, k1, numbers, half, lines)
+    if straight == 0:
+        look_up_vectors(k, midway, lines, pieces)
+    if straight1 == 0:
+        look_up_vectors(k1, midway1, lines, pieces1)
+    add_exchange(out, u, u1, k, k1, numbers, lines)
+
+
+@inlined
+def _conductivities_of_pieces(out, T, lines, pieces, straight):
+    if straight != 0:
+        fill_lines(out, pieces[PIECES], lines)  # that of the first piece, on which all lies
+    else:
+        look_up_vectors(out, T, lines, pieces)
+
+
+@called
+def _add_face_of_any(out, n, u, u1, numbers, one, beyond, medium, interface):
+    """`_add_face` of materials whose heat or conductivity is looked up in tables."""
+    widest_vectors()
     T, T1, k, k1 = _cells_at_once(out), _cells_at_once(out), _cells_at_once(out), _cells_at_once(out)
     midway, midway1, lines = _cells_at_once(out), _cells_at_once(out), lines_of(out, n)
     _temperatures(T, u, n, one, medium, interface)
@@ -290,12 +331,8 @@ def _temperatures(out, u, n, material, medium, interface):
 @inlined
 def _conductivities(out, T, n, material, medium, interface):
     if medium.conductivity_pieces >= 0:
-        place = medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES)
-        if interface.straight[material] != 0:
-            for i in range(AT_ONCE):
-                store(out, i, load(medium.pieces, place + PIECES))  # that of the first piece, on which all lies
-            return
-        look_up_vectors(out, T, lines_of(out, n), shifted(medium.pieces, place))
+        pieces = shifted(medium.pieces, medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES))
+        _conductivities_of_pieces(out, T, lines_of(out, n), pieces, interface.straight[material])
     else:
         for i in range(n):
             store(out, i, of_row.conductivity(load(T, i), material, medium))

@@ -40,6 +40,20 @@ def find_midway(typing_context, midway, midway1, T, T1, k, k1, numbers, half, li
 
 
 @intrinsic
+def fill_lines(typing_context, out, value, lines):
+    """Put a number into all cells of so many cache lines."""
+
+    def codegen(context, builder, signature, args):
+        row = signature.args[0]
+        everywhere = spread(builder, args[1], _lanes(row))
+        with _lines(builder, row, args[2]) as at:
+            _store(builder, everywhere, args[0], at)
+        return context.get_dummy_value()
+
+    return types.void(out, out.dtype, types.intp), codegen
+
+
+@intrinsic
 def add_exchange(typing_context, out, T, T1, k, k1, numbers, lines):
     """Add to `out` what passes between cells with these temperatures and conductivities midway: see `find_midway`."""
 
