@@ -24,6 +24,8 @@ from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.board import Board
+from heatsim_kernels.stencil.temporal.class_rates import rates_held
+from heatsim_kernels.stencil.temporal.ghosts import build_ghost
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 from heatsim_kernels.stencil.temporal.plane_notes import (
     classes_in_still_turns,
@@ -41,7 +43,7 @@ def build_levels(
 ):
     """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, cell_classes)):
     all steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
-    held: see `differences.rates_held`. holds: whether levels take these while they are in one layer; then they read by
+    held: see `class_rates.rates_held`. holds: whether levels take these while they are in one layer; then they read by
     themselves what is told of turns, and `build_note` does not. rows_apart: whether BY_ROW turns have their own way.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
@@ -84,7 +86,7 @@ def _levels_of_classes(configuration, tile, touched, rows_apart):
     to be known, and the compiler shares out the work of all."""
     by_cell, by_row = (cascade(_level_of_cells(configuration, tile, touched, False, rows)) for rows in (False, True))
     at_once, apart = cascade(_level_of_cells(configuration, tile, touched, True)), not touched.z
-    nothing, zero = repeated(differences.rates_held(configuration, tile)), np.dtype(configuration.dtype).type(0)
+    nothing, zero = repeated(rates_held(configuration, tile)), np.dtype(configuration.dtype).type(0)
 
     @inlined
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
@@ -111,7 +113,7 @@ def _level_of_cells(configuration, tile, touched, held, rows=False):
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
     step_cells = differences.build_step(configuration, tile, layout.rates, held, rows)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
-    ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
+    ghosts, at_level = build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
     still = held and configuration.classes_by_cell
     classes_of = classes_in_still_turns(tile) if still else classes_of_level(configuration, tile)
@@ -144,7 +146,7 @@ def _level_of_potentials(configuration, tile, touched):
     layout, end_z = Board.of(tile, configuration), touched.z and not configuration.periodic[2]
     look_up = build_potentials(configuration, layout.pieces)
     begin, step_cells = differences.build_beginning(configuration), differences.build_step_of_potentials(tile)
-    ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
+    ghosts, at_level = build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
     classes_of, rises = classes_of_level(configuration, tile), each(differences.rise)
 
@@ -252,7 +254,7 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
     behind the last cells along an axis, with ghost values at the ends of the grid. ends: whether the lane lies at the
     lower end, at the upper, and the face at which it lies."""
     corner, lower, upper = Board.of(tile, configuration).corner, 2 * axis, 2 * axis + 1
-    ghosts, choose = differences.build_ghost(configuration, tile, corner, axis), each(either)
+    ghosts, choose = build_ghost(configuration, tile, corner, axis), each(either)
 
     @inlined
     def looked_up(cells, classes, n, p, board, at, ends, boundary, before, behind):

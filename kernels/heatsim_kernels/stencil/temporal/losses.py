@@ -16,7 +16,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
-from heatsim_kernels.stencil.temporal.differences import rate_on_board
+from heatsim_kernels.stencil.temporal.class_rates import rate_on_board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.plane_notes import classes_in_still_turns, classes_of_level, is_of_kind
 from heatsim_kernels.stencil.temporal.turn_kinds import STILL

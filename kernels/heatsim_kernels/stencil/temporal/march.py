@@ -40,8 +40,9 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, plane_notes, setup
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import lane_bytes
-from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_held
+from heatsim_kernels.stencil.temporal.class_rates import rates_held
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
+from heatsim_kernels.stencil.temporal.ghosts import LevelBoundary
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
 from heatsim_kernels.stencil.temporal.plan import TURN_COSTS, TemporalTile, TouchedFaces, TurnCosts, fits

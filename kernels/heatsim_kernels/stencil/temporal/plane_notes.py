@@ -17,7 +17,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP, everywhere, load_bytes,
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import UNTIL, class_slots_of
-from heatsim_kernels.stencil.temporal.differences import build_rates_to_hold
+from heatsim_kernels.stencil.temporal.class_rates import build_rates_to_hold
 from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import build_guess

@@ -16,7 +16,8 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board, Lane
-from heatsim_kernels.stencil.temporal.differences import BOUNDARY, first_of_face, heat_at
+from heatsim_kernels.stencil.temporal.differences import heat_at
+from heatsim_kernels.stencil.temporal.ghosts import BOUNDARY, first_of_face
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import PIECE
