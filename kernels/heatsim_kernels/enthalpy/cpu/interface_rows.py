@@ -269,12 +269,17 @@ def _add_face(out, n, u, u1, cell_class, face, medium, interface):
     one, beyond = np.int64(medium.material[cell_class]), np.int64(medium.links[cell_class * 6 + face]) - OTHER
     constant = interface.constant_capacity[one] != 0 and interface.constant_capacity[beyond] != 0
     if constant and medium.conductivity_pieces >= 0:
-        start, size = shifted(medium.pieces, medium.conductivity_pieces), PIECE_NUMBERS * PIECES
-        pieces, straight = shifted(start, one * size), interface.straight[one]
-        pieces1, straight1 = shifted(start, beyond * size), interface.straight[beyond]
-        _add_face_of_pieces(out, lines_of(out, n), u, u1, numbers, medium.half, pieces, straight, pieces1, straight1)
+        own, other = _pieces_of(one, medium, interface), _pieces_of(beyond, medium, interface)
+        _add_face_of_pieces(out, lines_of(out, n), u, u1, numbers, medium.half, *own, *other)
     else:
         _add_face_of_any(out, n, u, u1, numbers, one, beyond, medium, interface)
+
+
+@inlined
+def _pieces_of(material, medium, interface):
+    """The pieces of the conductivity of a material, and whether it is a constant."""
+    at = medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES)
+    return shifted(medium.pieces, at), interface.straight[material]
 
 
 @called
@@ -331,8 +336,7 @@ def _temperatures(out, u, n, material, medium, interface):
 @inlined
 def _conductivities(out, T, n, material, medium, interface):
     if medium.conductivity_pieces >= 0:
-        pieces = shifted(medium.pieces, medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES))
-        _conductivities_of_pieces(out, T, lines_of(out, n), pieces, interface.straight[material])
+        _conductivities_of_pieces(out, T, lines_of(out, n), *_pieces_of(material, medium, interface))
     else:
         for i in range(n):
             store(out, i, of_row.conductivity(load(T, i), material, medium))

@@ -65,7 +65,7 @@ def build_rates_to_hold(configuration: StencilConfiguration, tile: TemporalTile,
     return of_axes if configuration.paired else of_faces
 
 
-def build_held_rates(configuration, tile):
+def build_held_rates(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(held): what `build_rates_of_rows` gives, from what `build_rates_to_hold` gave."""
     columns = tile.columns
     first, second, third, fourth, fifth, sixth = (part(slice(at * columns, (at + 1) * columns)) for at in range(6))
@@ -82,7 +82,7 @@ def build_held_rates(configuration, tile):
     return of_axes if configuration.paired else of_faces
 
 
-def rates_of_faces(rates_at):
+def rates_of_faces(rates_at: int):
     """Build call(cell_class, board): the six rates of a class."""
     four, two = load_rows(4, True), load_rows(2, True)
 
@@ -94,7 +94,7 @@ def rates_of_faces(rates_at):
     return rates
 
 
-def rates_of_layer(rates_at):
+def rates_of_layer(rates_at: int):
     """Build call(cell_class, board): the rates of a class in x, in y, and through both faces in z."""
     of_faces = rates_of_faces(rates_at)
 

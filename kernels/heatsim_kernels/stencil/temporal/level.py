@@ -43,8 +43,8 @@ def build_levels(
 ):
     """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, cell_classes)):
     all steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
-    held: see `class_rates.rates_held`. holds: whether levels take these while they are in one layer; then they read by
-    themselves what is told of turns, and `build_note` does not. rows_apart: whether BY_ROW turns have their own way.
+    held: see `class_rates.rates_held`. holds: whether levels take these while they are in one layer. Then levels read
+    what is told of turns, and `build_note` does not. rows_apart: whether turns that are BY_ROW have a way of their own.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
@@ -92,15 +92,14 @@ def _levels_of_classes(configuration, tile, touched, rows_apart):
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
         noted, _ = notes
         arriving, _ = given
+        without_rates = arriving, nothing(zero)
         # In all lanes it is the same, which the compiler is to know.
         if apart and everywhere(is_of_kind(noted, STILL)):
             states, given = at_once(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         elif rows_apart and everywhere(is_of_kind(noted, BY_ROW)):
-            given = arriving, nothing(zero)
-            states, given = by_row(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+            states, given = by_row(states, without_rates, k, board, read, write, lane, span, rates, boundary, noted)
         else:
-            given = arriving, nothing(zero)
-            states, given = by_cell(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+            states, given = by_cell(states, without_rates, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     return levels

@@ -378,7 +378,7 @@ def _store(variant):
 
     @inlined
     def store(v, k, source, lane, span, states, leaving):
-        if k >= int32(span.first + int32(steps)):  # before the end of the piece it lies in all turns
+        if k >= int32(span.first + int32(steps)):  # in no turn does a plane leave that lies behind the piece
             back = uint64(steps + ahead + 1) * span.plane
             target = uint64(source - back)
             if wrap_z and source < back:

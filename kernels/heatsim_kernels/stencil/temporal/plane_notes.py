@@ -1,7 +1,7 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
-A level needs the classes of its cells. A warp is told how many turns are of one kind (`turn_kinds`). In STILL turns
-nothing is read: what is noted of the rows of one plane serves all levels, and their rates stay in registers.
+A level needs the classes of its cells. Kinds of turns (`turn_kinds`) tell a warp when to read them. In a turn that is
+STILL it reads none: the rows of one plane are noted, and serve all levels. Their rates stay in registers.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def is_of_kind(noted, kind):
 
 @inlined
 def is_still_until(noted, k):
-    """Whether turns are STILL, and those up to turn k too."""
+    """Whether this turn is STILL, and so are all others up to turn k."""
     return is_of_kind(noted, STILL) and k < _until_kind(noted)
 
 
