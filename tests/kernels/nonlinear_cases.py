@@ -18,6 +18,7 @@ from heatsim_kernels.enthalpy.coefficients import (
     nonlinear_coefficients,
 )
 from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.enthalpy.kernel_arguments import is_paired
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
@@ -132,14 +133,20 @@ def random_case(
     closed: tuple[bool, ...] | None = None,
     follow: bool = False,
     by_cell: bool = True,
+    layers: bool = False,
     seed: int = 0,
 ) -> NonlinearCase:
-    """by_cell: whether there are sources cell by cell besides those of the cell classes."""
+    """by_cell: whether there are sources cell by cell besides those of the cell classes. layers: whether the materials
+    lie in layers along z, so that one rate serves both faces in x, and one both in y."""
     rng = np.random.default_rng(seed)
     of = tables()
     shut = tuple(bool(each) for each in (np.repeat(periodic, 2) if closed is None else closed))
     options: dict[str, Any] = {"periodic": periodic, "closed": shut, "boundary_per_cell": True}
-    if several:
+    if layers:
+        planes = np.arange(shape[0])[:, None, None] // 2 % HELD
+        coefficients = terms_of_zones(np.broadcast_to(planes, shape), of, **options)
+        assert is_paired(coefficients)
+    elif several:
         coefficients = terms_of_zones(blocks(rng, shape, HELD), of, **options)
     else:
         one = tabulate([ALLOY], REFERENCE, segments=300)

@@ -26,13 +26,13 @@ KERNELS = [
 
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
-    from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundaryDifferences
+    from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundary
     from heatsim_kernels.enthalpy.cuda.cell import EnthalpyShape
     from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
-    tables = reals, reals, reals, word, reals, word, word, counts, counts, reals, word, word, bytes_
+    tables = reals, reals, reals, word, reals, word, word, counts, counts, reals, word, word, word, bytes_
     sources = reals, real, reals, real
     return {
         "u": reals,
@@ -40,7 +40,7 @@ def arguments(precision: str) -> dict[str, Any]:
         "box": types.NamedUniTuple(word, 6, EnthalpyBox),
         "counts": counts,
         "medium": types.NamedTuple((*[real] * 9, *tables), EnthalpyMedium),
-        "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundaryDifferences),
+        "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundary),
         "sources": types.NamedTuple(sources, CudaSources),
         "stage": types.NamedTuple((*sources, reals, reals, reals, real, real, real, real), CudaStageSources),
         "share": types.float64,
@@ -71,6 +71,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     variant = EnthalpyConfiguration(
         precision,
         uniform,
+        how == "in layers",
         not uniform,
         fours=True,
         periodic=bounded,
@@ -86,6 +87,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
 
 OTHERS = [
     pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    pytest.param("register, in layers", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, by cell", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, segments", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, stage", "float32", marks=pytest.mark.xdist_group("nonlinear register")),

@@ -11,6 +11,7 @@ from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
 from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, STRAIGHT, THREAD, cut_tiles
+from heatsim_kernels.enthalpy.kernel_arguments import is_paired
 from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.runtime.cpu import threads
@@ -67,17 +68,23 @@ def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkey
             np.testing.assert_allclose(found.heat_entered, heat, rtol=1e-11, atol=1e-12 * abs(heat).max())
 
 
-@pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])
+@pytest.mark.parametrize(
+    ("periodic", "layers"), [((False, False, False), False), ((True, True, True), False), ((False, False, False), True)]
+)
 def test_straight_tiles_have_the_bits_of_the_others(
-    periodic: tuple[bool, bool, bool], monkeypatch: pytest.MonkeyPatch
+    periodic: tuple[bool, bool, bool], layers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steel and alloy low in a corner of glass, in which a cell is held."""
+    """Steel and alloy low in a corner of glass, in which a cell is held; or below glass, in layers."""
     monkeypatch.setattr(tile_plan, "L2_BUDGET", 30_000)
     zones = np.full((48, 21, 37), HELD - 1)  # glass
     zones[:6, :4, :9], zones[2:4, 2:5, 4:12], zones[30, 10, 20] = 0, 1, HELD
+    if layers:
+        zones = np.broadcast_to(np.repeat([0, 1, HELD - 1], (6, 2, 40))[:, None, None], zones.shape)
     coefficients = terms_of_zones(zones, tables(), periodic=periodic, closed=(False,) * 6, boundary_per_cell=True)
+    assert is_paired(coefficients) == layers
     rng = np.random.default_rng(3)
     heat = rng.uniform(-100, 100, (2, coefficients.class_count)) * (coefficients.capacity > 0)
+    heat[:, ::2] = 0.0
     forcing = NonlinearForcing(random_boundary(rng, coefficients, 2), heat)
     case = NonlinearCase(coefficients, forcing, rng.uniform(0, 300, zones.shape)).without_ambients()
     tiles = make_stepper(coefficients, np.dtype(float), 3)._plan.tiles

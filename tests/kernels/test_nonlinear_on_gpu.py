@@ -35,6 +35,7 @@ PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
     ((37, 50, 131), {"periodic": (True, False, True)}),
     ((66, 21, 128), {"closed": (False, False, True, True, True, True), "follow": True, "by_cell": False}),
     ((1, 40, 260), {"several": False, "periodic": (False, True, False)}),
+    ((37, 50, 132), {"layers": True, "closed": (False, False, True, False, False, False), "by_cell": False}),
 )
 
 

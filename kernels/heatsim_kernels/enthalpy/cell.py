@@ -3,13 +3,14 @@
     u_new = (u + sources + sum over some faces of rate * difference) + sum over the others
 
     own material beyond:    rate = dt / (C V (own + other))                        difference of phi
-    a boundary face:                 as own material; the difference is known from a tangent, see `boundary_difference`
+    a boundary face:                 as own material; the phi beyond is known from a tangent, see `KnownBoundary`
     another one beyond:     rate = dt / (C V (own/k + contact + other/k'))         difference of T;  comes last
 
 So what passes between materials is added to what any cell gets. In a stage it is multiplied like the change of a cell.
-In a uniform problem the two differences along x, and along y, are added before they are multiplied. The movements take
-shorter ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are
-IEEE's on both targets, and no product is added but by a multiply-add.
+Where one rate serves both faces along x, and both along y, there is one product for the two: of the sum of their
+differences in a uniform problem, else of the second difference. The movements take shorter ways where all is own
+material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's on both targets, and
+no product is added but by a multiply-add.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class EnthalpyMedium(NamedTuple):
     material: (n,) of each cell class. links: (n, 6) see `coefficients`.
     numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
         area (own + other) and area own, m2 K/W.
-    uniform: whether one rate serves both faces of an axis everywhere. several: whether there are several classes.
+    uniform: whether one rate serves both faces of an axis everywhere. paired: whether in each class one serves both in
+        x, and one both in y, but not all axes everywhere. several: whether there are several classes.
     """
 
     scale: float
@@ -76,6 +78,7 @@ class EnthalpyMedium(NamedTuple):
     links: Any
     numbers: Any
     uniform: int | np.int64
+    paired: int | np.int64
     several: int | np.int64
     class_ids: Any
 
@@ -102,12 +105,12 @@ class EnthalpyBoundary(NamedTuple):
     near: float
 
 
-class KnownBoundaryDifferences(NamedTuple):
-    """Which faces are closed, where each face starts, and the differences of phi there, flat."""
+class KnownBoundary(NamedTuple):
+    """Which faces are closed, where each face starts, and the phi beyond them, flat."""
 
     closed: Any
     starts: Any
-    differences: Any
+    ghosts: Any
 
 
 class LookUps(NamedTuple):
@@ -170,15 +173,15 @@ def _build_passing(inlined, phi, between, read):
 
     @inlined
     def within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
-        """What a face brings to cell i at (x, y, z) in a step, but from another material."""
+        """The rate of a face of cell i at (x, y, z) in a step, and phi beyond it: that of the cell if nothing passes,
+        or if the face is to another material."""
         beyond, of_box, position = neighbour(i, x, y, z, face, box)
-        rate, difference = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), medium.zero
+        rate, found = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), potential
         if of_box:
-            difference = at_boundary(face, position, medium, boundary)
+            found = at_boundary(face, position, potential, boundary)
         elif int64(read(medium.links, cell_class * 6 + face)) == OWN:
-            material = int64(read(medium.material, cell_class))
-            difference = phi(read(field, beyond), material, medium) - potential
-        return rate, difference
+            found = phi(read(field, beyond), int64(read(medium.material, cell_class)), medium)
+        return rate, found
 
     @inlined
     def across(field, i, x, y, z, face, cell_class, box, medium):
@@ -190,7 +193,8 @@ def _build_passing(inlined, phi, between, read):
     def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
         """What a face brings to cell i at (x, y, z) in a step."""
         if int64(read(medium.links, cell_class * 6 + face)) < OTHER:
-            rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            rate, found = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            difference = found - potential
         else:
             rate, difference = across(field, i, x, y, z, face, cell_class, box, medium)
         return rate, difference
@@ -204,17 +208,21 @@ def _build_sums(inlined, phi, within, across, read):
     @inlined
     def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
         """`value` plus what the six faces bring to cell i at (x, y, z), but for what comes from other materials."""
-        potential, lower = phi(read(field, i), int64(read(medium.material, cell_class)), medium), medium.zero
+        potential = phi(read(field, i), int64(read(medium.material, cell_class)), medium)
+        lower, by_axis = potential, medium.uniform != 0 or medium.paired != 0
         for turn in range(6):
             face = turn
             if medium.uniform != 0:  # z_min, then the others: see `physics.axis_differences`
                 face = (turn + 4) % 5 if turn < 5 else turn
-            rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
-            if medium.uniform == 0 or face >= 4:
-                value = fma(rate, difference, value)
-            elif face % 2 == 1:
-                value = fma(rate, lower + difference, value)
-            lower = difference
+            rate, found = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            if not by_axis or face >= 4:
+                value = fma(rate, found - potential, value)
+            elif face % 2 == 1:  # the second of two: see `physics.layer_differences` for the other form
+                both = (lower + found) - (potential + potential)
+                if medium.uniform != 0:
+                    both = (lower - potential) + (found - potential)
+                value = fma(rate, both, value)
+            lower = found
         return value
 
     @inlined
@@ -380,12 +388,12 @@ def build_tangent(inlined, functions, read=None):
 
 def _known_boundary(inlined, read):
     @inlined
-    def at_boundary(face, position, medium, boundary):
-        """The difference of phi that stands for a boundary face."""
-        difference = medium.zero
+    def at_boundary(face, position, potential, boundary):
+        """The phi beyond a boundary face of a cell."""
+        found = potential
         if read(boundary.closed, face) == 0:
-            difference = read(boundary.differences, read(boundary.starts, face) + position)
-        return difference
+            found = read(boundary.ghosts, read(boundary.starts, face) + position)
+        return found
 
     return at_boundary
 

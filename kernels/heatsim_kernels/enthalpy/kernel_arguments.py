@@ -49,6 +49,13 @@ def is_uniform(coefficients: NonlinearCoefficients) -> bool:
     )
 
 
+def is_paired(coefficients: NonlinearCoefficients) -> bool:
+    """Whether in each class one rate serves both faces in x, and one both in y, as where materials lie in layers along
+    z; not in a uniform problem."""
+    rates = np.where(coefficients.links == OWN, coefficients.rates, 0)
+    return not is_uniform(coefficients) and np.array_equal(rates[:, 0:4:2], rates[:, 1:4:2])
+
+
 def has_others(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(n,) bool: the classes that have another material beside them."""
     return np.asarray(np.any(coefficients.links > OWN, axis=1))
@@ -105,7 +112,8 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
         if coefficients.class_ids is None
         else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
     )
-    flags = int(is_uniform(coefficients)), int(coefficients.class_ids is not None)
+    several = coefficients.class_ids is not None
+    flags = int(is_uniform(coefficients)), int(is_paired(coefficients)), int(several)
     pieces = piece_numbers(coefficients.tables, dtype)
     flat = potentials, temperatures, resistivities, coefficients.tables.segments, *pieces
     numbers = (*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)

@@ -125,7 +125,7 @@ def pointed(m):
     pieces = pointer(m.pieces), m.has_pieces, m.conductivity_pieces
     faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
-    return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.several, pointer(m.class_ids))
+    return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.paired, m.several, pointer(m.class_ids))
 
 
 @called

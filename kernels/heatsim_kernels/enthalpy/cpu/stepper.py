@@ -17,6 +17,7 @@ from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_be
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
     face_numbers,
+    is_paired,
     is_uniform,
     make_boundary,
     medium_of,
@@ -47,11 +48,11 @@ from heatsim_kernels.stencil.slabs import SlabLinks
 class EnthalpyPass:
     """Passes of a temperature-dependent problem, which stores u (see `coefficients`)."""
 
-    potentials, paired = True, False
+    potentials = True
 
     def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype) -> None:
         self._coefficients, self._dtype = coefficients, dtype
-        self.uniform = is_uniform(coefficients)
+        self.uniform, self.paired = is_uniform(coefficients), is_paired(coefficients)
         self._materials, self._interface = find_material_runs(coefficients), find_interface_rows(coefficients)
         self._bent_rows = find_bent_rows(coefficients)
         self._medium: EnthalpyMedium | None = None

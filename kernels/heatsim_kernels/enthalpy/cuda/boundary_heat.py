@@ -49,8 +49,8 @@ def build(variant):
     """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, offsets, share,
     partial), on blocks (columns, accounts).
 
-    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundaryDifferences`, whose
-    differences are written. a, b: of the boundary faces in this step, one a boundary cell; offsets: where each face
+    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundary`, whose ghosts are
+    written. a, b: of the boundary faces in this step, one a boundary cell; offsets: where each face
     starts in them. share: of the heat of the step, that is entered. partial: (accounts, columns) sums in J, added to.
     """
 
@@ -66,7 +66,7 @@ def build(variant):
                 rate = item(medium.numbers, (cell_class * 6 + account) * NUMBERS)
                 at = item(offsets, account) + entry - start
                 ghost = ghost_of(potential, item(a, at), item(b, at))
-                boundary.differences[uint64(entry)] = ghost - potential
+                boundary.ghosts[uint64(entry)] = ghost
                 heat = float64(rate) * (float64(ghost) - float64(potential))
             else:
                 face, row, nx, ny = int64(item(faces, entry)), uint32(uint32(i) // uint32(box.nx)), box.nx, box.ny

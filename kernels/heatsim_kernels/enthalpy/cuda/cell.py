@@ -36,6 +36,7 @@ class EnthalpyConfiguration(NamedTuple):
 
     dtype: str
     uniform: bool
+    paired: bool  # see `EnthalpyMedium`
     several: bool
     fours: bool  # whether rows are whole vectors of four cells
     periodic: tuple[bool, bool, bool]

@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundaryDifferences
+from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundary
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cuda import boundary_heat, interface_cells, temperatures
 from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, EnthalpyShape
 from heatsim_kernels.enthalpy.cuda.fused_steps import FusedEnthalpySteps
-from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform, look_up_numbers, piece_numbers
+from heatsim_kernels.enthalpy.kernel_arguments import (
+    face_numbers,
+    is_paired,
+    is_uniform,
+    look_up_numbers,
+    piece_numbers,
+)
 from heatsim_kernels.enthalpy.pieces import count_pieces
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cuda.field import CudaField
@@ -61,7 +67,8 @@ class EnthalpyCudaPass:
     ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
-        flags = is_uniform(coefficients), coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
+        several, fours = coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
+        flags = is_uniform(coefficients), is_paired(coefficients), several, fours
         self._structure = EnthalpyConfiguration(
             self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(coefficients.tables.pieces)
         )
@@ -92,9 +99,9 @@ class EnthalpyCudaPass:
         self._fused = FusedEnthalpySteps(coefficients, self.field, self.ledger) if fused and links is None else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
-        differences = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
+        ghosts = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
         closed = on_device(np.array(coefficients.closed, np.uint8))
-        self._known_boundary = KnownBoundaryDifferences(closed, on_device(ledger.starts), differences)
+        self._known_boundary = KnownBoundary(closed, on_device(ledger.starts), ghosts)
         self._forcing_uploads = ForcingUploads(self._dtype, np.zeros((1, coefficients.class_count)))
         self._dt = np.nan
         self._medium: tuple[EnthalpyMedium, Array] | None = None  # and rates, for steps of `_dt`
@@ -205,8 +212,8 @@ class EnthalpyCudaPass:
             rates[:, :6] = numbers[..., 0]
             look, structure = look_up_numbers(self._coefficients, self._dtype), self._structure
             faces = *self._faces, on_device(numbers.reshape(-1))
-            flags = np.int64(structure.uniform), np.int64(structure.several), self.field.class_ids
-            others: tuple[Any, ...] = *self._tables, *faces, *flags
+            flags = map(np.int64, (structure.uniform, structure.paired, structure.several))
+            others: tuple[Any, ...] = *self._tables, *faces, *flags, self.field.class_ids
             medium = EnthalpyMedium(*look, *others)
             self._medium, self._dt = (medium, on_device(rates.reshape(-1))), dt
         return self._medium

@@ -36,7 +36,7 @@ class ClassRuns(NamedTuple):
     """Run r of a row ends before cell ends[r] and has the class classes[r], or MIXED, but for the cells `odd`.
 
     The runs of a row are those from starts[row] to starts[row + 1], its odd cells those from odd_starts[row] to
-    odd_starts[row + 1].
+    odd_starts[row + 1]. of_rows: (rows,) the class of all cells of a row, or MIXED.
     """
 
     starts: np.ndarray | None
@@ -44,18 +44,21 @@ class ClassRuns(NamedTuple):
     classes: np.ndarray | None
     odd_starts: np.ndarray | None
     odd: np.ndarray | None
+    of_rows: np.ndarray | None
 
 
 def find_class_runs(coefficients: StencilCoefficients) -> ClassRuns:
     """The runs of all rows, numbered z ny + y; all None where there is a single cell class."""
     if coefficients.class_ids is None:
-        return ClassRuns(None, None, None, None, None)
+        return ClassRuns(None, None, None, None, None, None)
     rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
     step = max(1, CELLS_AT_ONCE // rows.shape[1])
     with ThreadPoolExecutor(threads_for(rows.size)) as threads:
         parts = list(threads.map(lambda first: _runs_of(rows[first : first + step]), range(0, len(rows), step)))
     counts, ends, classes, odd_counts, odd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return ClassRuns(_starts(counts), ends, classes, _starts(odd_counts), odd)
+    starts, odd_starts = _starts(counts), _starts(odd_counts)
+    of_rows = np.where((counts == 1) & (odd_counts == 0), classes[starts[:-1]], np.int32(MIXED))
+    return ClassRuns(starts, ends, classes, odd_starts, odd, of_rows)
 
 
 def _runs_of(rows: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -105,7 +108,7 @@ def find_row_patterns(coefficients: StencilCoefficients, runs: ClassRuns) -> Row
 
 def _cells_apart(runs: ClassRuns) -> np.ndarray:
     """(rows,) how many cells of each row are computed one by one."""
-    starts, ends, classes, odd_starts, _ = cast(tuple[np.ndarray, ...], runs)
+    starts, ends, classes, odd_starts = cast(tuple[np.ndarray, ...], runs[:4])
     begins = np.append(0, ends[:-1])
     begins[starts[:-1]] = 0
     mixed = np.where(classes == MIXED, ends - begins, 0)

@@ -212,8 +212,9 @@ def input_pointers(e, s, b, stages):
     """What steps are made of, with pointers in place of arrays: functions would count references to these, row by
     row."""
     runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
+    of_rows = pointer(e.of_rows)
     losses, patterns = (pointer(e.losses), pointer(e.heat_of_losses)), (pointer(e.patterns), pointer(e.columns))
-    of_classes = pointer(e.classes), *runs, e.class_count, *losses, *patterns, e.width
+    of_classes = pointer(e.classes), *runs, of_rows, e.class_count, *losses, *patterns, e.width
     exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), e.paired, *of_classes)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)

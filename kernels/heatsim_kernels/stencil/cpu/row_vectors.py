@@ -39,14 +39,9 @@ def _row(past_cache):
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
             step = _Step(context, builder, signature, args, past_cache)
-            if step.absent(2) and not step.absent(12):
-                with builder.if_else(builder.trunc(args[19], ir.IntType(1))) as (if_paired, otherwise):
-                    with if_paired:
-                        step.take_all(paired=True)
-                    with otherwise:
-                        step.take_all(paired=False)
-            else:
-                step.take_all(paired=False)
+            for paired in step.either(not step.absent(12), builder.trunc(args[19], ir.IntType(1))):
+                for heated in step.either(*step.is_heated()):
+                    step.take_all(paired, heated)
             return context.get_dummy_value()
 
         real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
@@ -102,6 +97,24 @@ class _Step(_RowCode):
         """Whether an argument is None."""
         return isinstance(self._types[number], types.NoneType)
 
+    def either(self, chosen, flag):
+        """Generate what follows for a flag that is set, and for one that is not; or once, with the flag False."""
+        if not chosen:
+            yield False
+        else:
+            with self._builder.if_else(flag) as (if_set, otherwise):
+                with if_set:
+                    yield True
+                with otherwise:
+                    yield False
+
+    def is_heated(self):
+        """Whether it is known before the row if its cells have sources; and whether they have."""
+        if self._by_cell or not self._heat:
+            return False, None
+        heat = self._builder.extract_element(self._heat[0], ir.IntType(32)(0))
+        return True, self._builder.fcmp_unordered("!=", heat, ir.Constant(self._real, 0.0))
+
     def _spread(self, value):
         return spread(self._builder, value, self._lanes)
 
@@ -144,14 +157,18 @@ class _Step(_RowCode):
         """A vector with a value in one lane."""
         return self._builder.insert_element(ir.Constant(self._vector, None), value, ir.IntType(32)(at))
 
-    def take_all(self, paired):
-        """Take one step of all vectors."""
+    def take_all(self, paired, heated):
+        """Take one step of all vectors. heated: whether they have sources; looked up for vectors by cell."""
+        kept = self._heat
+        if not heated:
+            self._heat = []
         b, vectors, one = self._builder, self._args[1], self._args[1].type(1)
         last = vectors if self.absent(9) else b.sub(vectors, one)
         with cgutils.for_range(b, last) as loop:
             self._take(loop.index, self.load(3, b.add(loop.index, one)), paired)
         if not self.absent(9):
             self._take(last, self.lane(self._args[9], 0), paired)
+        self._heat = kept
 
     def _take(self, index, behind, paired):
         """Take one step of vector `index`. behind: the vector of cells after it."""
@@ -183,7 +200,7 @@ class _Step(_RowCode):
             return [(rate, b.fsub(each, cells)) for rate, each in zip(self._rates, beside, strict=True)]
         xm, xp, ym, yp, zm, zp = beside
         rx, ry, rz = self._rates[::2] if by_face else self._rates
-        if not self.absent(2):
+        if not (by_face or self.absent(2)):
             dx, dy = (b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in ((xm, xp), (ym, yp)))
             return [(rz, b.fsub(zm, cells)), (rx, dx), (ry, dy), (rz, b.fsub(zp, cells))]
         twice = b.fadd(cells, cells)

@@ -55,6 +55,7 @@ class CpuExchange(NamedTuple):
     run_classes: np.ndarray | None
     odd_starts: np.ndarray | None
     odd: np.ndarray | None
+    of_rows: np.ndarray | None
     class_count: int
     losses: np.ndarray | None
     heat_of_losses: np.ndarray | None
@@ -158,6 +159,9 @@ def fits_vectors(field, before, of_two):
 @inlined
 def class_of_row(exchange, row, x, n):
     """The class of all n cells of a row from column x on, or MIXED."""
+    of_row = table_entry(exchange.of_rows, row, 0)
+    if of_row != MIXED:
+        return of_row
     end, cell_class = run_at(exchange, first_beyond(exchange.ends, exchange.starts, row, x), n, x)
     odd, last = odd_cells(exchange, row, x)
     if odd < last and table_entry(exchange.odd, odd, 0) < x + n:
