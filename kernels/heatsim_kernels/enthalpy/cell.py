@@ -106,11 +106,17 @@ class EnthalpyBoundary(NamedTuple):
 
 
 class KnownBoundary(NamedTuple):
-    """Which faces are closed, where each face starts, and the phi beyond them, flat."""
+    """Which faces are closed, where each face starts, and the sides of the cells there, see `side_of`, flat."""
 
     closed: Any
     starts: Any
-    ghosts: Any
+    sides: Any
+
+
+def side_of(face, beyond, potential, paired):
+    """What a face is to a cell: the difference of phi beyond it and of the cell; but phi beyond it where second
+    differences are taken, which are paired faces in x and y."""
+    return beyond if paired and face < 4 else beyond - potential
 
 
 class LookUps(NamedTuple):
@@ -155,7 +161,7 @@ def build(inlined, called, read=None, place=None) -> Functions:
 
 def _build_passing(inlined, phi, between, read):
     """What passes one face of a cell, as a rate and a difference: but from another material, from one, and either."""
-    at_boundary = _known_boundary(inlined, read)
+    at_boundary, side = _known_boundary(inlined, read), inlined(side_of)
 
     @inlined
     def neighbour(i, x, y, z, face, box):
@@ -173,14 +179,16 @@ def _build_passing(inlined, phi, between, read):
 
     @inlined
     def within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
-        """The rate of a face of cell i at (x, y, z) in a step, and phi beyond it: that of the cell if nothing passes,
-        or if the face is to another material."""
+        """The rate of a face of cell i at (x, y, z) in a step, and its `side_of` the cell: as if phi were the same
+        beyond it if nothing passes, or if it is to another material."""
         beyond, of_box, position = neighbour(i, x, y, z, face, box)
-        rate, found = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), potential
+        rate, paired = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), medium.paired != 0
+        found = side(face, potential, potential, paired)
         if of_box:
-            found = at_boundary(face, position, potential, boundary)
+            found = at_boundary(face, position, found, boundary)
         elif int64(read(medium.links, cell_class * 6 + face)) == OWN:
-            found = phi(read(field, beyond), int64(read(medium.material, cell_class)), medium)
+            there = phi(read(field, beyond), int64(read(medium.material, cell_class)), medium)
+            found = side(face, there, potential, paired)
         return rate, found
 
     @inlined
@@ -193,8 +201,9 @@ def _build_passing(inlined, phi, between, read):
     def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
         """What a face brings to cell i at (x, y, z) in a step."""
         if int64(read(medium.links, cell_class * 6 + face)) < OTHER:
-            rate, found = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
-            difference = found - potential
+            rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            if medium.paired != 0 and face < 4:
+                difference -= potential
         else:
             rate, difference = across(field, i, x, y, z, face, cell_class, box, medium)
         return rate, difference
@@ -214,15 +223,15 @@ def _build_sums(inlined, phi, within, across, read):
             face = turn
             if medium.uniform != 0:  # z_min, then the others: see `physics.axis_differences`
                 face = (turn + 4) % 5 if turn < 5 else turn
-            rate, found = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            rate, side = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
             if not by_axis or face >= 4:
-                value = fma(rate, found - potential, value)
-            elif face % 2 == 1:  # the second of two: see `physics.layer_differences` for the other form
-                both = (lower + found) - (potential + potential)
-                if medium.uniform != 0:
-                    both = (lower - potential) + (found - potential)
+                value = fma(rate, side, value)
+            elif face % 2 == 1:
+                both = lower + side
+                if medium.paired != 0:  # see `physics.layer_differences`
+                    both -= potential + potential
                 value = fma(rate, both, value)
-            lower = found
+            lower = side
         return value
 
     @inlined
@@ -388,11 +397,10 @@ def build_tangent(inlined, functions, read=None):
 
 def _known_boundary(inlined, read):
     @inlined
-    def at_boundary(face, position, potential, boundary):
-        """The phi beyond a boundary face of a cell."""
-        found = potential
+    def at_boundary(face, position, found, boundary):
+        """What a boundary face is to a cell; `found` if it is closed."""
         if read(boundary.closed, face) == 0:
-            found = read(boundary.ghosts, read(boundary.starts, face) + position)
+            found = read(boundary.sides, read(boundary.starts, face) + position)
         return found
 
     return at_boundary

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import float64, int64, uint32, uint64
 
-from heatsim_kernels.enthalpy.cell import NUMBERS
+from heatsim_kernels.enthalpy.cell import NUMBERS, side_of
 from heatsim_kernels.enthalpy.cuda.cell import functions, item
 from heatsim_kernels.field.cuda.block_reduction import add, block_reduction
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
@@ -29,6 +29,7 @@ THREADS = 2 if SIMULATED else 128  # of a block: five such blocks share the regi
 BOUNDARY_ACCOUNTS = len(FACES)  # accounts of the ledger for the faces of the box, the first ones; then the ambients
 
 passing, phi, ghost_of = functions.passing, functions.phi, inlined(physics.ghost)
+side = inlined(side_of)
 block_sum = block_reduction(add, THREADS)
 
 
@@ -49,7 +50,7 @@ def build(variant):
     """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, offsets, share,
     partial), on blocks (columns, accounts).
 
-    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundary`, whose ghosts are
+    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundary`, whose sides are
     written. a, b: of the boundary faces in this step, one a boundary cell; offsets: where each face
     starts in them. share: of the heat of the step, that is entered. partial: (accounts, columns) sums in J, added to.
     """
@@ -66,7 +67,7 @@ def build(variant):
                 rate = item(medium.numbers, (cell_class * 6 + account) * NUMBERS)
                 at = item(offsets, account) + entry - start
                 ghost = ghost_of(potential, item(a, at), item(b, at))
-                boundary.ghosts[uint64(entry)] = ghost
+                boundary.sides[uint64(entry)] = side(account, ghost, potential, medium.paired != 0)
                 heat = float64(rate) * (float64(ghost) - float64(potential))
             else:
                 face, row, nx, ny = int64(item(faces, entry)), uint32(uint32(i) // uint32(box.nx)), box.nx, box.ny

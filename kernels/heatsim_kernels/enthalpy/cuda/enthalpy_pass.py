@@ -99,9 +99,9 @@ class EnthalpyCudaPass:
         self._fused = FusedEnthalpySteps(coefficients, self.field, self.ledger) if fused and links is None else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
-        ghosts = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
+        sides = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
         closed = on_device(np.array(coefficients.closed, np.uint8))
-        self._known_boundary = KnownBoundary(closed, on_device(ledger.starts), ghosts)
+        self._known_boundary = KnownBoundary(closed, on_device(ledger.starts), sides)
         self._forcing_uploads = ForcingUploads(self._dtype, np.zeros((1, coefficients.class_count)))
         self._dt = np.nan
         self._medium: tuple[EnthalpyMedium, Array] | None = None  # and rates, for steps of `_dt`

@@ -37,7 +37,6 @@ from heatsim_kernels.runtime.cuda.vector_access import constant, integers
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, from_neighbours, load_rows, store_rows
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
-from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.cell_update import above, below
 
 TILE = ThreadBlock(WARP, 2, planes=2) if SIMULATED else ThreadBlock(WARP, 8, planes=32)
@@ -78,19 +77,12 @@ def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
 
 
-layer_differences = inlined(physics.layer_differences)
-
-
 def _difference(a, c):
     return a - c
 
 
 def _itself(a, c):
     return a
-
-
-# The sides of a cell, of which its new value is made, are differences of potentials, which need no c; but for second
-# differences they are the potentials beside it.
 
 
 def _uniform(value, c, xm, xp, ym, yp, zm, zp, cell_class, rates):
@@ -117,15 +109,20 @@ def _by_class(value, c, xm, xp, ym, yp, zm, zp, cell_class, rates):
 
 
 def _by_layer(value, c, xm, xp, ym, yp, zm, zp, cell_class, rates):
-    """The same where one rate of the class serves both faces in x, and one both in y."""
+    """The same where one rate serves both faces in x, and one both in y: see `physics.layer_differences`."""
     rx, _, ry, _, rzm, rzp = rates_of_class(rates, cell_class)
-    return layer_differences(value, c, xm, xp, ym, yp, zm, zp, rx, ry, rzm, rzp)
+    twice = c + c
+    value = fma(ry, (ym + yp) - twice, fma(rx, (xm + xp) - twice, value))
+    return fma(rzp, zp, fma(rzm, zm, value))
+
+
+differences = each(_difference)
 
 
 class RowEnds(NamedTuple):
     """Where the cells of a thread lie beside boundary faces that are not closed: left and right in x, low and high in
     y; low_z and high_z are planes, nz if there is none. last: whether they end a row of a grid that is not periodic in
-    x. from_left, from_right: where the known ghosts of the faces in x start."""
+    x. from_left, from_right: where the known sides of the faces in x start."""
 
     left: bool
     right: bool
@@ -204,44 +201,38 @@ def _positions(configuration, count):
 
 @inlined
 def through_x(ends, line, boundary):
-    """The known ghosts of the boundary faces in x of a line of cells, any numbers where there are none. Without a
+    """The known sides of the boundary faces in x of a line of cells, any numbers where there are none. Without a
     branch all reads of a round are under way at once; place 0 always exists."""
-    left = boundary.ghosts[uint64(uint32(ends.from_left + line)) if ends.left else uint64(0)]
-    right = boundary.ghosts[uint64(uint32(ends.from_right + line)) if ends.right else uint64(0)]
+    left = boundary.sides[uint64(uint32(ends.from_left + line)) if ends.left else uint64(0)]
+    right = boundary.sides[uint64(uint32(ends.from_right + line)) if ends.right else uint64(0)]
     return left, right
 
 
-def _sides_of_cells(configuration, cells):
-    """Build call(p_here, beside, x, y, z, ends, left, right, shape, boundary): the six sides of cells, from the
-    potentials beside them, with the known ghosts of boundary faces put in."""
-    of_cell = _itself if configuration.paired else _difference
-    side, side_of_cell = each(of_cell), inlined(of_cell)
-    with_first, with_last, last = cells.with_first, cells.with_last, cells.cell_count - 1
-    row = load_rows(cells.cell_count, False)
-    nowhere = (uint32(0),)
+def _with_boundary(configuration, cells):
+    """Build call(p_here, sides, x, y, z, ends, left, right, shape, boundary, zero): the six sides of cells, see
+    `cell.side_of`, with the known ones of boundary faces put in."""
+    with_first, with_last, row = cells.with_first, cells.with_last, load_rows(cells.cell_count, False)
+    nowhere, paired, last = (uint32(0),), configuration.paired, cells.cell_count - 1
 
     @inlined
-    def sides_of_cells(p_here, beside, x, y, z, ends, left, right, shape, boundary):
-        xm, xp = side(beside[0], p_here), side(beside[1], p_here)
-        ym, yp = side(beside[2], p_here), side(beside[3], p_here)
-        zm, zp = side(beside[4], p_here), side(beside[5], p_here)
+    def with_boundary(p_here, sides, x, y, z, ends, left, right, shape, boundary, zero):
+        xm, xp, ym, yp, zm, zp = sides
         if ends.left:
-            xm = with_first(xm, side_of_cell(left, p_here[0]))
+            xm = with_first(xm, left)
         if ends.last:
-            beyond = right if ends.right else p_here[last]
-            xp = with_last(xp, side_of_cell(beyond, p_here[last]))
+            xp = with_last(xp, right if ends.right else (p_here[last] if paired else zero))
         if (ends.low_y | ends.high_y) or (z == ends.low_z) | (z == ends.high_z):
             if ends.low_y:
-                ym = side(row(boundary.ghosts, uint64(boundary.starts[2] + z * shape.nx + x), nowhere), p_here)
+                ym = row(boundary.sides, uint64(boundary.starts[2] + z * shape.nx + x), nowhere)
             if ends.high_y:
-                yp = side(row(boundary.ghosts, uint64(boundary.starts[3] + z * shape.nx + x), nowhere), p_here)
+                yp = row(boundary.sides, uint64(boundary.starts[3] + z * shape.nx + x), nowhere)
             if z == ends.low_z:
-                zm = side(row(boundary.ghosts, uint64(boundary.starts[4] + y * shape.nx + x), nowhere), p_here)
+                zm = row(boundary.sides, uint64(boundary.starts[4] + y * shape.nx + x), nowhere)
             if z == ends.high_z:
-                zp = side(row(boundary.ghosts, uint64(boundary.starts[5] + y * shape.nx + x), nowhere), p_here)
+                zp = row(boundary.sides, uint64(boundary.starts[5] + y * shape.nx + x), nowhere)
         return xm, xp, ym, yp, zm, zp
 
-    return sides_of_cells
+    return with_boundary
 
 
 def _around(configuration, cells):
@@ -341,7 +332,8 @@ def _march(configuration, cells):
     wrap_x, wrap_y, wrap_z = configuration.periodic
     count, read, write, materials = cells.cell_count, cells.read, cells.write, cells.materials
     ends_of, halo_of = _positions(configuration, count)
-    sides_of_cells, around = _sides_of_cells(configuration, cells), _around(configuration, cells)
+    with_boundary, around = _with_boundary(configuration, cells), _around(configuration, cells)
+    side_of = each(_itself if configuration.paired else _difference)  # in x and y
     publish, (packed_at, classes_of) = store_rows(count, True), _classes(configuration, count)
     nowhere, size, ask_ahead = (uint32(0),), count * TILE.x * TILE.y, _ask_ahead(configuration, cells, packed_at)
     look_up = build_potentials(configuration)
@@ -373,8 +365,10 @@ def _march(configuration, cells):
             classes = classes_of(packed, medium)
             p_left, p_right, p_before, p_after = around(p_here, side, outer, classes, at, halo, board, medium)
             publish(board, other, nowhere, p_high, one)
-            beside = p_left, p_right, p_before, p_after, p_low, p_high
-            sides = sides_of_cells(p_here, beside, x, y, z, ends, left, right, shape, boundary)
+            in_x = side_of(p_left, p_here), side_of(p_right, p_here)
+            in_y = side_of(p_before, p_here), side_of(p_after, p_here)
+            sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
+            sides = with_boundary(p_here, sides, x, y, z, ends, left, right, shape, boundary, medium.zero)
             new = update(uint64(i), here, p_here, sides, classes, rates, sources)
             if inside:
                 write(v, uint64(i), new)
