@@ -180,7 +180,8 @@ def _covered_blocks(shape: tile_plan.TilingShape, fused: int, threads: int) -> t
     """The blocks of a tiling, (block, first row, end, first column, end)."""
     covered = np.zeros(shape.cells, int)
     tiles = tile_plan.tiling(shape, tile_plan.best_cut(shape, fused), threads)
-    for z0, z1, y0, y1, x0, x1, _ in tiles:
+    for z0, z1, y0, y1, x0, x1, _, seam in tiles:
+        assert seam == y1  # one block a tile
         covered[z0:z1, y0:y1, x0:x1] += 1
     assert (covered == 1).all()
-    return tuple(sorted({(int(block), *map(int, sides)) for _, _, *sides, block in tiles}))
+    return tuple(sorted({(int(block), *map(int, sides)) for _, _, *sides, block, _ in tiles}))

@@ -10,7 +10,7 @@ import pytest
 from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
-from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, STRAIGHT, THREAD, cut_tiles
+from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, SEAM, STRAIGHT, THREAD, Y0, Y1, cut_tiles
 from heatsim_kernels.enthalpy.kernel_arguments import is_paired
 from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
@@ -89,29 +89,52 @@ def test_straight_tiles_have_the_bits_of_the_others(
     case = NonlinearCase(coefficients, forcing, rng.uniform(0, 300, zones.shape)).without_ambients()
     tiles = make_stepper(coefficients, np.dtype(float), 3)._plan.tiles
     covered = np.zeros(zones.shape, int)
-    for z0, z1, y0, y1, x0, x1, _, kind, _ in tiles:
+    for z0, z1, y0, y1, x0, x1, _, _, kind, _ in tiles:
         covered[z0:z1, y0:y1, x0:x1] += 1
         assert kind == BENT or (zones[z0:z1, y0:y1, x0:x1] > 1).all()
     assert (covered == 1).all()
     assert 0 < (tiles[:, KIND] == STRAIGHT).sum() < len(tiles)
+    assert (tiles[:, SEAM] < tiles[:, Y1]).any()  # two side by side are one
     straight = [stepped_and_staged(case, fused) for fused in (1, 3)]
-    monkeypatch.setattr(EnthalpyPass, "cut_tiles", lambda self, tiles, halo, threads: tiles)
+    monkeypatch.setattr(EnthalpyPass, "cut_tiles", lambda self, tiles, halo, threads, tallest: tiles)
     bent = [stepped_and_staged(case, fused) for fused in (1, 3)]
     for one, other in zip(straight, bent, strict=True):
         assert same_bits(one["field"], other["field"])
-        np.testing.assert_allclose(one["heat"], other["heat"], rtol=1e-11, atol=1e-12 * abs(other["heat"]).max())
+        scale = 1e-12 * abs(other["heat"]).max()
+        np.testing.assert_allclose(one["heat"], other["heat"], rtol=1e-11, atol=scale)
+        np.testing.assert_allclose(one["by block"], other["by block"], rtol=1e-11, atol=scale)
 
 
 @pytest.mark.parametrize(("threads", "joined"), [(2, True), (3, False)])
 def test_straight_tiles_of_two_slabs_are_one_where_threads_stay_even(threads: int, joined: bool) -> None:
     """A quarter of the planes is bent, in two slabs of two tiles each. Three threads want tiles to share out."""
-    slabs = [(z, z + 80, y, y + 80, 0, 160, y // 80) for z in (0, 80) for y in (0, 80)]
-    bent_rows = np.repeat(np.arange(160) < 40, 160).reshape(160, 160)
-    tiles = cut_tiles(np.array(slabs), bent_rows, (False, False, False), 4, threads)
+    tiles = cut_tiles(slabs_of(80), bent_quarter(), (False, False, False), 4, threads, 80)
     straight = tiles[tiles[:, KIND] == STRAIGHT]
     assert {(z0, z1) for z0, z1, *_ in straight.tolist()} == ({(44, 160)} if joined else {(44, 80), (80, 160)})
     assert {(z0, z1) for z0, z1, *_ in tiles[tiles[:, KIND] == BENT].tolist()} == {(0, 44)}
     assert set(tiles[:, THREAD]) == set(range(threads))
+
+
+def test_straight_tiles_side_by_side_are_one_where_their_planes_fit() -> None:
+    """Without potentials a tile may have twice the rows, and less overlap."""
+    for tallest, heights in ((79, {40}), (80, {80}), (160, {80})):
+        tiles = cut_tiles(slabs_of(40), bent_quarter(), (False, False, False), 4, 2, tallest)
+        straight, bent = (tiles[tiles[:, KIND] == kind] for kind in (STRAIGHT, BENT))
+        assert set((straight[:, Y1] - straight[:, Y0]).tolist()) == heights
+        assert (straight[:, SEAM] - straight[:, Y0] == 40).all()
+        assert (bent[:, SEAM] == bent[:, Y1]).all()
+        assert (bent[:, Y1] - bent[:, Y0] == 40).all()
+
+
+def slabs_of(rows: int) -> np.ndarray:
+    """Tiles of so many rows in two slabs of 160 x 160 x 160 cells."""
+    given = [(z, z + 80, y, y + rows, 0, 160, y // rows, y + rows) for z in (0, 80) for y in range(0, 160, rows)]
+    return np.array(given)
+
+
+def bent_quarter() -> np.ndarray:
+    """The rows of 160 planes of which the first 40 are bent."""
+    return np.repeat(np.arange(160) < 40, 160).reshape(160, 160)
 
 
 def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]:
@@ -122,7 +145,11 @@ def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]
     stepper.advance(STEP, 7, forcing)
     stepper.take_stages(STEP, stages("two", float), 0, forcing)
     stepper.accept()
-    return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
+    return {
+        "field": np.array(stepper.field.state()),
+        "heat": stepper.heat_entered(),
+        "by block": np.array(stepper._plan.flows),
+    }
 
 
 @pytest.mark.parametrize(("name", "fused"), [("one material", 3), (list(CASES)[-1], 1), (list(CASES)[-1], 3)])

@@ -62,11 +62,11 @@ class EnthalpyPass:
         """Allocate the field."""
         return enthalpy_field(self._coefficients, self._dtype, self._dtype)
 
-    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int, tallest: int) -> np.ndarray:
         """The tiles, with those apart in which nothing depends on temperature."""
         if self._bent_rows is None:
             return tiles
-        return cut_tiles(tiles, self._bent_rows, self._coefficients.periodic, halo, threads)
+        return cut_tiles(tiles, self._bent_rows, self._coefficients.periodic, halo, threads, tallest)
 
     def rates(self, dt: float) -> np.ndarray:
         """The exchange in a step with cells of the own material."""

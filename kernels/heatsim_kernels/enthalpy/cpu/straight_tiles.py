@@ -14,7 +14,8 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.stencil.cpu.tile_plan import MIN_SLAB
 
-BLOCK, KIND, THREAD = 6, 7, 8  # columns of tiles, of which the last two are behind those of `fused_pass.CpuTile`
+# Columns of tiles, of which the last two are behind those of `fused_pass.CpuTile`
+Y0, Y1, BLOCK, SEAM, KIND, THREAD = 2, 3, 6, 7, 8, 9
 BENT, STRAIGHT = 0, 1
 BENT_TIME = 1.8  # time of a plane of a bent tile over that of a straight one, measured on a Xeon
 
@@ -28,12 +29,13 @@ def find_bent_rows(coefficients: NonlinearCoefficients) -> np.ndarray | None:
 
 
 def cut_tiles(
-    tiles: np.ndarray, bent_rows: np.ndarray, periodic: tuple[bool, bool, bool], halo: int, threads: int
+    tiles: np.ndarray, bent_rows: np.ndarray, periodic: tuple[bool, bool, bool], halo: int, threads: int, tallest: int
 ) -> np.ndarray:
-    """Tiles (m, 9) cut in z where that makes straight ones, with their kind and the thread that takes them; the tiles
-    (k, 7) themselves where none is straight.
+    """Tiles (m, 10) cut in z where that makes straight ones, with their kind and the thread that takes them; the tiles
+    (k, 8) themselves where none is straight.
 
-    halo: cells that the steps of a pass look at beyond a tile.
+    halo: cells that the steps of a pass look at beyond a tile. tallest: rows of a straight tile at most, which keeps
+    no potentials.
     """
     cut = []
     for z0, z1, y0, y1, *others in tiles.tolist():
@@ -48,7 +50,9 @@ def cut_tiles(
     found = np.array(cut)
     if (found[:, KIND] == BENT).all():
         return tiles
-    choices = [(each, *_shared_out(each, halo, threads)) for each in (found, _joined(found))]
+    ways = [found, _joined(found)]
+    ways += [_in_pairs(each, tallest) for each in ways]
+    choices = [(each, *_shared_out(each, halo, threads)) for each in ways]
     chosen, taken, _ = min(choices, key=lambda choice: choice[2])
     return np.column_stack((chosen, taken))
 
@@ -63,6 +67,20 @@ def _joined(tiles: np.ndarray) -> np.ndarray:
         else:
             joined.append(tile)
     return np.array(joined)
+
+
+def _in_pairs(tiles: np.ndarray, tallest: int) -> np.ndarray:
+    """The tiles, of which two straight ones side by side in y are one. The blocks of the ledger stay as they are."""
+    paired: list[list[int]] = []
+    for tile in sorted(tiles.tolist(), key=lambda tile: (*tile[:2], tile[BLOCK])):
+        before = paired[-1] if paired else tile
+        alike = before[:2] == tile[:2] and before[4:6] == tile[4:6] and before[KIND] == tile[KIND] == STRAIGHT
+        single = before[BLOCK] + 1 == tile[BLOCK] and before[Y1] == tile[Y0] == before[SEAM]
+        if alike and single and tile[Y1] - before[Y0] <= tallest:
+            before[Y1] = tile[Y1]
+        else:
+            paired.append(tile)
+    return np.array(paired)
 
 
 def _within(values: np.ndarray, first: int, end: int, halo: int, axis: int, wraps: bool) -> np.ndarray:

@@ -113,7 +113,8 @@ class Buffers(NamedTuple):
 
 class CpuTile(NamedTuple):
     """Planes z0 <= z < z1, rows y0 <= y < y1 and columns x0 <= x < x1: the `block`-th of the blocks that a plane is cut
-    into. Columns are cut at multiples of a cache line, and not at all where the grid is periodic in x."""
+    into, and from row `seam` on the one after it. Columns are cut at multiples of a cache line, and not at all where
+    the grid is periodic in x."""
 
     z0: int
     z1: int
@@ -122,6 +123,7 @@ class CpuTile(NamedTuple):
     x0: int
     x1: int
     block: int
+    seam: int
 
 
 class CpuStages(NamedTuple):
@@ -228,7 +230,8 @@ def input_pointers(e, s, b, stages):
 @inlined
 def tile_of(tiles, t):
     """Tile t of an array of tiles."""
-    return CpuTile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5], tiles[t, 6])
+    (z0, z1, y0), (y1, x0, x1) = (tiles[t, 0], tiles[t, 1], tiles[t, 2]), (tiles[t, 3], tiles[t, 4], tiles[t, 5])
+    return CpuTile(z0, z1, y0, y1, x0, x1, tiles[t, 6], tiles[t, 7])
 
 
 @inlined
@@ -373,7 +376,8 @@ def ledger_of_row(flows, apart, share, tile, run, y, place, grid):
     apart: see `CpuStages`."""
     own, end = tile.x0 - run.x0, tile.x1 - run.x0
     in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-    flow = shifted(flows, (run.step * apart + tile.block * grid.nz + place.z) * FLOWS)
+    block = tile.block + np.int64(y >= tile.seam)
+    flow = shifted(flows, (run.step * apart + block * grid.nz + place.z) * FLOWS)
     return in_tile, RowLedger(flow, share, own, end if in_tile else own)
 
 

@@ -20,7 +20,13 @@ from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, C
 from heatsim_kernels.stencil.cpu.held_heat import CpuHeldHeat
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import CpuExchange
-from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
+from heatsim_kernels.stencil.cpu.tile_plan import (
+    TilingShape,
+    best_cut,
+    scratch_rows,
+    tallest_without_potentials,
+    tiling,
+)
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
 from heatsim_kernels.stencil.slabs import Slab, SlabLinks
@@ -65,8 +71,9 @@ class PassKernel(Protocol):
     def make_field(self) -> CpuField:
         """Allocate the field."""
 
-    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
-        """The tiles (m, 7) of a pass whose steps look at so many cells beyond a tile, as the kernel takes them."""
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int, tallest: int) -> np.ndarray:
+        """The tiles (m, 8) of a pass whose steps look at so many cells beyond a tile, as the kernel takes them.
+        tallest: rows of a tile that keeps no potentials, at most."""
 
     def rates(self, dt: float) -> np.ndarray:
         """(n, 6) exchange of each cell class through each of FACES in a step of `dt` s, in the field's precision."""
@@ -93,7 +100,7 @@ class LinearPass:
         """Allocate the field."""
         return CpuField(self._coefficients, self._dtype)
 
-    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int, tallest: int) -> np.ndarray:
         """The tiles as they are."""
         return tiles
 
@@ -377,10 +384,11 @@ class CpuStepper:
             cut = self._links.from_first(cut)
         tiles = tiling(shape, cut, self._threads, self._slab.end - self._slab.first)
         tiles[:, :2] += self._slab.below  # a tile computes what it needs of the halos by itself
-        tiles = self._kernel.cut_tiles(tiles, shape.halo(cut.fused), self._threads)
+        blocks, tallest = tiles[:, 6].max() + 1, tallest_without_potentials(shape, cut)
+        tiles = self._kernel.cut_tiles(tiles, shape.halo(cut.fused), self._threads, tallest)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
-        flows = np.zeros((tiles[:, 6].max() + 1, self.coefficients.shape[0], FLOWS))
+        flows = np.zeros((blocks, self.coefficients.shape[0], FLOWS))
         ambient_heat = np.zeros((self.coefficients.shape[0], self.coefficients.ambient_count))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, ambient_heat)
 

@@ -144,7 +144,7 @@ def _band_multiple(shape: TilingShape, parts: int) -> int:
 
 
 def tiling(shape: TilingShape, cut: TilingCut, threads: int, planes: int | None = None) -> np.ndarray:
-    """Tiles (m, 7), slab by slab: rows are `fused_pass.CpuTile`s. planes: that there are, of a process that has a part
+    """Tiles (m, 8), slab by slab: rows are `fused_pass.CpuTile`s. planes: that there are, of a process that has a part
     of the grid only: its bands and parts of rows are those of the whole."""
     _, ny, nx = shape.cells
     nz = shape.cells[0] if planes is None else planes
@@ -158,12 +158,17 @@ def tiling(shape: TilingShape, cut: TilingCut, threads: int, planes: int | None 
     x = np.minimum(nx, x * shape.per_line)
     return np.array(
         [
-            (z[s], z[s + 1], y[b], y[b + 1], x[p], x[p + 1], b * cut.parts + p)
+            (z[s], z[s + 1], y[b], y[b + 1], x[p], x[p + 1], b * cut.parts + p, y[b + 1])
             for s in range(slabs)
             for b in range(bands)
             for p in range(cut.parts)
         ]
     )
+
+
+def tallest_without_potentials(shape: TilingShape, cut: TilingCut) -> int:
+    """Rows of a tile of so many steps that keeps no potentials."""
+    return _cut(shape._replace(potentials=False), cut.fused, cut.parts).height
 
 
 def scratch_rows(shape: TilingShape, tiles: np.ndarray, cut: TilingCut) -> int:
