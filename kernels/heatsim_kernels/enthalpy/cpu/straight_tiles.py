@@ -12,12 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
-from heatsim_kernels.stencil.cpu.tile_plan import MIN_SLAB
+from heatsim_kernels.stencil.cpu.tile_plan import MIN_SLAB, POTENTIAL_TIME
 
 # Columns of tiles, of which the last two are behind those of `fused_pass.CpuTile`
 Y0, Y1, BLOCK, SEAM, KIND, THREAD = 2, 3, 6, 7, 8, 9
 BENT, STRAIGHT = 0, 1
-BENT_TIME = 1.8  # time of a plane of a bent tile over that of a straight one, measured on a Xeon
 
 
 def find_bent_rows(coefficients: NonlinearCoefficients) -> np.ndarray | None:
@@ -109,7 +108,7 @@ def _shared_out(tiles: np.ndarray, halo: int, threads: int) -> tuple[np.ndarray,
     """(m,) the thread that takes each tile, the longest first, each by the thread that has least to do; and how much
     the busiest has to do."""
     z, y = (tiles[:, 1] - tiles[:, 0], tiles[:, 3] - tiles[:, 2])
-    time = (z + halo) * (y + halo) * (tiles[:, 5] - tiles[:, 4]) * np.where(tiles[:, KIND] == BENT, BENT_TIME, 1.0)
+    time = (z + halo) * (y + halo) * (tiles[:, 5] - tiles[:, 4]) * np.where(tiles[:, KIND] == BENT, POTENTIAL_TIME, 1.0)
     busy, taken = np.zeros(threads), np.zeros(len(tiles), np.int64)
     for tile in np.argsort(-time, kind="stable"):
         taken[tile] = np.argmin(busy)
