@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 MAX_ITERATIONS = 40  # Newton's, of a stage
 MAX_REUSE_ITERATIONS = 6  # iterations of a solve after which it is worth a preconditioner of its own
 MIN_SLOPE = 1e-6  # dT/du, in place of none
-MIN_ACCURACY = 1e-10  # of the temperatures
+MIN_ACCURACY = 1e-10  # of the temperatures and of their offsets
 MIN_DAMPING = 1 / 16
 
 
@@ -236,13 +236,18 @@ class NonlinearImplicit:
             sizes.append(max(float(np.abs(change).max()), float(np.abs(T - before).max())))
             if not np.isfinite(sizes[-1]):
                 break
-            if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
+            if _has_converged(sizes, max(accuracy, MIN_ACCURACY * self._greatest(T))):
                 rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T).sum()
                 return NonlinearStage(inputs, u, rate, *self._heat(inputs, u, T, float(released))), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
         self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"
         raise NotConvergedError(when, sizes[1:])
+
+    def _greatest(self, T: np.ndarray) -> float:
+        """The greatest temperature and offset, K, by whose rounding changes are off."""
+        reference = self._coefficients.tables.reference
+        return max(float(np.abs(T).max()), float(np.abs(T + reference).max()))
 
     def _change(self, operator: Operator, missing: np.ndarray) -> np.ndarray:
         """The change of temperature that brings the missing heat, K."""

@@ -175,15 +175,6 @@ class BoundaryFaces:
                 found += [float(np.min(values)), float(np.max(values))]
         return found
 
-    def flux_range(self, times: np.ndarray) -> tuple[float, float]:
-        """The least and the greatest given heat flux into the body at some times, or 0, W/m2."""
-        found = [0.0]
-        for patch in self:
-            if patch.condition.GIVEN_FLUX:
-                values = self.checked(patch, patch.condition.GIVEN_FLUX, times)
-                found += [float(values.min()), float(values.max())]
-        return min(found), max(found)
-
     def surface_terms(self, times: np.ndarray) -> np.ndarray:
         """(k, terms, m) values of `SURFACE_TERMS` at each time, W, m2 and K, temperatures as offsets."""
         found = np.zeros((len(times), len(SURFACE_TERMS), self.starts[-1]))

@@ -1,9 +1,10 @@
 """Media: the materials of a scenario, then its ambients, and how well they conduct to each other.
 
-Temperature-dependent properties become curves in kelvin for the kernels. Expressions in T are sampled at equal steps
-over the temperatures that may be reached (`TemperatureBounds`). They have to be finite and positive wherever the
-initial, boundary and ambient temperatures lie. Sources may drive a body further: there an expression holds as far as it
-stays positive, and from where it fails on with its last value, as a table does.
+Temperature-dependent properties become curves in kelvin for the kernels. Expressions in T are taken at so many points
+that straight lines between these are as good (`heatsim_kernels.enthalpy.sampling`), from next to absolute zero up to
+the highest temperature that may be reached. They have to be finite and positive wherever the initial, boundary and
+ambient temperatures lie. Sources may drive a body further: there an expression holds as far as it stays positive, and
+from where it fails on with its last value, as a table does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.enthalpy import material as kernel
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
+from heatsim_kernels.enthalpy.sampling import points_of_curves
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
@@ -23,8 +25,12 @@ from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Ambient, Any
 from heatsim.scenario.model import find_material_dependence
 from heatsim.scenario.value_types import MAX_MAGNITUDE
 
-EXPRESSION_POINTS = 8193  # at which an expression is sampled
+EXPRESSION_POINTS = 8193  # at which an expression is looked at first: what is narrower than their distance is missed
+CAPACITY_SAMPLES = 1025  # at which the least of a heat capacity by expression is looked for
+COLDEST_SHARE = 1e-3  # of the lowest temperature known: properties are tabulated from there on
 FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
+FAILING_COLD = 1e-9  # the same, for what is colder: capacities fall by the third power of T
+MELTING_OF_STEADY = 1e-6  # K, times the heat capacity, in place of a latent heat: it says what has melted
 UNITS = {"conductivity": CONDUCTIVITY.unit, "heat_capacity": HEAT_CAPACITY.unit}  # of the temperature-dependent
 
 Range = tuple[float, float]
@@ -137,11 +143,13 @@ def conductivity_at(material: AnyMaterial, T: np.ndarray) -> np.ndarray:
 
 
 class TemperatureBounds(NamedTuple):
-    """Temperatures that are sure to occur, all that may be reached, and these with a margin: least and greatest, K."""
+    """Temperatures that are sure to occur, and all that may be reached, with a margin: least and greatest, K; the
+    highest to which bounds go that have no end; and whether the upper one of what may be reached is such a bound."""
 
     known: Range
     reached: Range
-    possible: Range
+    hottest: float
+    open_above: bool = False
 
 
 class MaterialProperties(NamedTuple):
@@ -152,37 +160,71 @@ class MaterialProperties(NamedTuple):
 
 
 def material_properties(scenario: Scenario, name: str, bounds: TemperatureBounds) -> MaterialProperties:
-    """The properties of a material. Raises `ScenarioError` for an expression that is not finite and positive at a
-    temperature that is sure to occur."""
+    """The properties of a material; of a steady state those that it depends on, with one heat capacity.
+
+    Raises `ScenarioError` for an expression that is not finite and positive at a temperature that is sure to occur.
+    """
     given = scenario.materials[name]
     zero = scenario.zero
     knots, documented = _knots(given, zero, bounds)
-    k, c = (_values(getattr(given, key), knots + zero) for key in UNITS)
+    k, c = _at(given, knots + zero)
     for key, values in zip(UNITS, (k, c), strict=True):
         _require_positive(scenario, name, key, values, knots, bounds.known)
     good = _unbroken(knots, bounds.known, k, c)
     knots, k, c = knots[good], k[good], c[good]
+    if scenario.time.is_steady:
+        c = np.full(len(knots), float(np.interp(sum(bounds.known) / 2, knots, c)))
     if not isinstance(given.conductivity, PropertyTable | Expression) and np.ptp(c) == 0:
         knots, k, c = knots[:1], k[:1], c[:1]
     elif any(isinstance(getattr(given, key), Expression) for key in UNITS):
         documented = max(documented[0], float(knots[0])), min(documented[1], float(knots[-1]))
-    return MaterialProperties(kernel.EnthalpyMaterial(knots, k, given.density * c, **_latent(given, zero)), documented)
+        knots = points_of_curves(lambda T: np.stack(_at(given, T + zero)), knots)
+        k, own = _at(given, knots + zero)
+        c = np.full(len(knots), c[0]) if scenario.time.is_steady else own
+    latent = _latent(given, zero)
+    if latent and scenario.time.is_steady:
+        latent["latent"] = MELTING_OF_STEADY * given.density * float(c[0])
+    return MaterialProperties(kernel.EnthalpyMaterial(knots, k, given.density * c, **latent), documented)
 
 
-def least_capacity(scenario: Scenario, known: Range) -> float:
-    """The least heat capacity of any material between two temperatures, J/(m3 K)."""
-    T = np.linspace(*known, 129) + scenario.zero
-    return min(each.density * float(_values(each.heat_capacity, T).min()) for each in scenario.materials.values())
+def _at(given: AnyMaterial, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Conductivity and specific heat capacity at temperatures in the scenario's unit."""
+    k, c = (_values(getattr(given, key), T) for key in UNITS)
+    return k, c
+
+
+def least_capacity(scenario: Scenario, reached: Range) -> float:
+    """The least heat capacity of any material between two temperatures, K, in J/(m3 K)."""
+    low, high = (end + scenario.zero for end in reached)
+    found = []
+    for each in scenario.materials.values():
+        given = each.heat_capacity
+        knots = [T for T in given.T if low < T < high] if isinstance(given, PropertyTable) else []
+        T = np.array([*np.linspace(low, high, CAPACITY_SAMPLES), *knots])
+        found.append(each.density * float(np.nanmin(_values(given, T), initial=np.inf)))
+    return max(min(found), np.finfo(float).tiny)
 
 
 def _knots(given: AnyMaterial, zero: float, bounds: TemperatureBounds) -> tuple[np.ndarray, Range]:
-    """Temperatures at which to take the properties, and the range of the tables among them, K."""
+    """Temperatures at which to take the properties first, and the range of the tables among them, K."""
     tables = [getattr(given, key) for key in UNITS if isinstance(getattr(given, key), PropertyTable)]
     knots = [np.array(table.T) - zero for table in tables]
     documented = max((each[0] for each in knots), default=-np.inf), min((each[-1] for each in knots), default=np.inf)
     if any(isinstance(getattr(given, key), Expression) for key in UNITS):
-        knots += [np.linspace(*bounds.possible, EXPRESSION_POINTS), np.array(bounds.known)]
+        knots += [*_first_points(bounds), np.array(bounds.known)]
     return np.unique(np.concatenate(knots)) if knots else np.zeros(1), documented
+
+
+def _first_points(bounds: TemperatureBounds) -> tuple[np.ndarray, ...]:
+    """Temperatures at which an expression is looked at first, K: as close among those that are sure to occur as among
+    all, and as many to a power of ten towards absolute zero."""
+    (low, high), hottest = bounds.known, max(bounds.hottest, bounds.reached[1])
+    lowest = COLDEST_SHARE * min(each for each in (low, high, hottest) if each > 0)
+    return (
+        np.linspace(0.0, hottest, EXPRESSION_POINTS),
+        np.linspace(low, high, EXPRESSION_POINTS // 4),
+        np.geomspace(lowest, hottest, EXPRESSION_POINTS // 8),
+    )
 
 
 def _values(value: object, T: np.ndarray) -> np.ndarray:
@@ -197,7 +239,7 @@ def _values(value: object, T: np.ndarray) -> np.ndarray:
 def _require_positive(
     scenario: Scenario, name: str, key: str, values: np.ndarray, knots: np.ndarray, known: Range
 ) -> None:
-    here = (knots >= known[0]) & (knots <= known[1])
+    here = (knots >= known[0]) & (knots <= known[1]) & (knots > 0)  # nothing gets as cold as space at absolute zero
     bad = here & ~((values > 0) & (values <= MAX_MAGNITUDE))
     if bad.any():
         zero, unit = scenario.zero, scenario.unit
@@ -210,14 +252,15 @@ def _require_positive(
 
 def _unbroken(knots: np.ndarray, known: Range, *properties: np.ndarray) -> slice:
     """The knots around the known temperatures at which no property fails."""
-    here = (knots >= known[0]) & (knots <= known[1])
+    here, colder = (knots >= known[0]) & (knots <= known[1]), knots < known[0]
     good = np.ones(len(knots), bool)
     for values in properties:
-        least = FAILING * values[here].min() if here.any() else 0.0
         with np.errstate(invalid="ignore"):
-            good &= np.isfinite(values) & (values > least)
+            positive = np.isfinite(values) & (values > 0)
+            least = values[here & positive].min(initial=np.inf)
+            good &= positive & (here | (values > np.where(colder, FAILING_COLD, FAILING) * least))
     failed = np.flatnonzero(~good)
-    middle = np.searchsorted(knots, known[0])
+    middle = int(np.flatnonzero(good & ~colder)[0])
     below, above = failed[failed < middle], failed[failed >= middle]
     return slice(int(below[-1]) + 1 if below.size else 0, int(above[0]) if above.size else len(knots))
 

@@ -26,12 +26,10 @@ from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.problem import ExplicitForm, Problem, any_varies
+from heatsim.problem.temperature_bounds import BoundedInputs, find_temperature_bounds, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
-    find_temperature_bounds,
-    input_range,
     make_nonlinear_coefficients,
-    sample_times,
     tabulate_boundary_factors,
     tabulate_materials,
 )
@@ -56,23 +54,32 @@ from heatsim.scenario import (
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 
 
-def build_problem(scenario: Scenario, reference: float | None = None) -> Problem:
+def build_problem(scenario: Scenario, reference: float | None = None, hottest: float = 0.0) -> Problem:
     """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the
-    middle of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
+    middle of its inputs, or near it, if left out. hottest: see `find_temperature_bounds`. Raises `ScenarioError` for
+    what only arrays can tell."""
     require_setup_memory(scenario)
     grid = make_grid(scenario)
     material_ids = voxelise_materials(scenario, grid)
-    problem = _build(scenario, grid, material_ids, reference)
+    given = _GivenTemperatures(reference, hottest)
+    problem = _build(scenario, grid, material_ids, given)
     void = len(scenario.materials) + len(scenario.exchanging_ambients)
     if scenario.time.is_steady and (material_ids >= void).any():
         untied = find_untied_cells(problem)
         if untied.any():
             material_ids[untied] = void
-            problem = replace(_build(scenario, grid, material_ids, reference), untied=int(untied.sum()))
+            problem = replace(_build(scenario, grid, material_ids, given), untied=int(untied.sum()))
     return problem
 
 
-def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, reference: float | None) -> Problem:
+class _GivenTemperatures(NamedTuple):
+    """The arguments of `build_problem` by these names."""
+
+    reference: float | None
+    hottest: float
+
+
+def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, given: _GivenTemperatures) -> Problem:
     """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it."""
     dtype, materials = np.dtype(scenario.compute.precision), make_materials(scenario)
     sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
@@ -80,7 +87,7 @@ def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, referen
     zones = make_zones(scenario, grid, material_ids, uniform)
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     following = _temperature_sources(scenario, grid, zones, materials)
-    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
+    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, given)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -155,18 +162,19 @@ def _reference_and_tables(
     sources: tuple[SourceTerm, ...],
     following: TemperatureSources | None,
     initial: InitialField,
-    given: float | None,
+    given: _GivenTemperatures,
 ) -> tuple[float, TabulatedMaterials | None]:
     """The reference temperature, if none is given; the materials as tables, where something depends on temperature."""
     boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
-    reference = _reference(scenario, initial, boundary_faces, materials) if given is None else given
+    reference = given.reference
+    if reference is None:
+        reference = _reference(scenario, initial, boundary_faces, materials)
     if find_temperature_dependence(scenario) is None:
         return reference, None
-    solid = (np.array(zones.materials) < materials.solids).astype(float)
-    unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
-    known = input_range(scenario, initial.range(), boundary_faces, following)
-    bounds = find_temperature_bounds(scenario, known, unit, boundary_faces, following)
-    return reference, tabulate_materials(scenario, reference, bounds)
+    inputs = BoundedInputs(scenario, grid, initial.range(), boundary_faces, sources, following)
+    bounds = find_temperature_bounds(inputs, given.hottest)
+    rests = temperature_without_losses(scenario, find_losses(scenario)) is not None
+    return tabulate_materials(scenario, reference, bounds, may_move=given.reference is None and not rests)
 
 
 def _temperature_sources(

@@ -35,6 +35,7 @@ from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerpr
 from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.periodic_state import find_periodic_state
+from heatsim.simulation.range_watch import RangeLeft
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
@@ -158,10 +159,13 @@ def run_scenario(
     warnings = [*problem.warnings(), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
-        folder = RunFolder.create(path, force, TABLES)
-        with _logged_to(folder.log, warnings):
-            write_atomically(folder.scenario, problem.scenario.to_toml().encode())
-            return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started))
+        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started)
+        try:
+            with _logged_to(folder.log, warnings):
+                write_atomically(folder.scenario, problem.scenario.to_toml().encode())
+                return _run_in(folder, problem, choice, taken, callbacks)
+        except RangeLeft as left:
+            return _run_anew(path, left, problem, taken, callbacks, on_warnings)
 
 
 def _rank_warnings(problem: Problem, on_gpus: bool) -> Iterator[Issue]:
@@ -212,20 +216,29 @@ def resume_run(
         saved = None if checkpoint is None else checkpoint.state
         _require_something_left(path, info, scenario, saved)
         reference = None if saved is None else saved["run"]["reference"]
-        problem, choice, taken = _prepare(scenario, reference=reference)
-        if checkpoint is not None and not _fits(checkpoint, problem, path, reference):
+        problem, choice, taken = _prepare(scenario, reference=reference, hottest=_hottest(saved))
+        if checkpoint is not None and not _fits(checkpoint, problem, path):
             raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
         if saved is None:
             warnings.append(Issue(f"{path}: has no checkpoint, so the run starts anew"))
             folder = RunFolder.create(path, force=True, tables=TABLES)
         on_warnings(warnings)
-        with _logged_to(folder.log, warnings, anew=saved is None):
-            write_atomically(folder.scenario, problem.scenario.to_toml().encode())
-            return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started), saved)
+        callbacks = _Callbacks(on_progress, started)
+        try:
+            with _logged_to(folder.log, warnings, anew=saved is None):
+                write_atomically(folder.scenario, problem.scenario.to_toml().encode())
+                return _run_in(folder, problem, choice, taken, callbacks, saved)
+        except RangeLeft as left:
+            return _run_anew(path, left, problem, taken, callbacks, on_warnings)
 
 
-def _fits(checkpoint: Checkpoint, problem: Problem, path: Path, reference: float | None) -> bool:
+def _hottest(saved: Mapping[str, Any] | None) -> float:
+    """The highest temperature that the steps of a saved run were made for, K, or 0."""
+    return 0.0 if saved is None else float(saved["run"].get("hottest", 0.0))
+
+
+def _fits(checkpoint: Checkpoint, problem: Problem, path: Path) -> bool:
     """Whether the run of a checkpoint can go on as this problem: it has its inputs, and its tables of materials too or
     those of the range to which another end leads; they count heat from the same reference."""
     if checkpoint.fits == fingerprint(problem):
@@ -233,12 +246,14 @@ def _fits(checkpoint: Checkpoint, problem: Problem, path: Path, reference: float
     before = load_changed(path, ())
     if problem.tabulated is None or before.time.end == problem.scenario.time.end:
         return False
-    return checkpoint.fits == fingerprint(build_problem(before, reference))
+    return checkpoint.fits == fingerprint(build_problem(before, problem.reference, _hottest(checkpoint.state)))
 
 
-def _prepare(scenario: Scenario, writes: Path | None = None, reference: float | None = None) -> Prepared:
+def _prepare(
+    scenario: Scenario, writes: Path | None = None, reference: float | None = None, hottest: float = 0.0
+) -> Prepared:
     """The problem of a scenario with its integrator and device, for which there is memory, and disk for all its results
-    in the folder that it `writes`. reference: see `build_problem`."""
+    in the folder that it `writes`. reference, hottest: see `build_problem`."""
     choice = device_selection.choose_device(scenario)
     classes = (
         TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
@@ -247,7 +262,7 @@ def _prepare(scenario: Scenario, writes: Path | None = None, reference: float | 
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device) + fused)
     if writes is not None:
         require_disk(writes, disk_bytes(scenario))
-    problem = build_problem(scenario, reference)
+    problem = build_problem(scenario, reference, hottest)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem, choice.device) + fused)
     return resolve_auto(problem, choice)
 
@@ -296,6 +311,42 @@ class _Callbacks(NamedTuple):
     started: float
 
 
+def _run_anew(
+    path: Path,
+    left: RangeLeft,
+    problem: Problem,
+    taken: auto.Recommendation | None,
+    callbacks: _Callbacks,
+    on_warnings: WarningCallback,
+) -> Run:
+    """Run from the start, for the range that a run of this problem has left, or of the next that leaves it."""
+    while True:
+        told = Issue(problem.scenario.solved.in_own_words(str(left)))
+        on_warnings([told])
+        problem = _for_wider_range(problem, taken, left.wanted)
+        folder = RunFolder.create(path, force=True, tables=TABLES)
+        try:
+            with _logged_to(folder.log, [told]):
+                write_atomically(folder.scenario, problem.scenario.to_toml().encode())
+                choice = device_selection.choose_device(problem.scenario)
+                return _run_in(folder, problem, choice, taken, callbacks)
+        except RangeLeft as further:
+            left = further
+
+
+def _for_wider_range(problem: Problem, taken: auto.Recommendation | None, hottest: float) -> Problem:
+    """The problem with steps for temperatures up to `hottest`, K, by the same integrator, in steps no longer than
+    recommended."""
+    control = problem.scenario.time
+    step = None if taken is None else taken.step
+    if step is not None:
+        control = control.model_copy(update={"step": "auto"})
+    wider = build_problem(problem.scenario.model_copy(update={"time": control}), hottest=hottest)
+    if step is None:
+        return wider
+    return wider.with_integrator(control.integrator, control.tolerance, min(step, wider.largest_step))
+
+
 def _run_in(
     folder: RunFolder,
     problem: Problem,
@@ -326,6 +377,8 @@ def _run_in(
         stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
         outcome = _compute(folder, state, on_progress, timings, stop, saved)
+    except RangeLeft:
+        raise
     except BaseException as error:
         _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise

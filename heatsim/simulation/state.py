@@ -83,6 +83,7 @@ class State:
         stepper = self._run_field.stepper
         return {
             "reference": self.problem.reference,
+            "hottest": 0.0 if self.problem.tabulated is None else self.problem.tabulated.hottest,
             "time": self.time,
             "step": self.step,
             "source_energy": self.source_energy,

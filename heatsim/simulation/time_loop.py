@@ -17,6 +17,7 @@ from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
+from heatsim.simulation.range_watch import has_open_range, require_within_range
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 
@@ -85,7 +86,7 @@ def simulate(
     end, begun = state.problem.scenario.time.last_time, time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            steps = start_integrator(state)
+            steps, looks = start_integrator(state), has_open_range(state.problem)
             agenda = _agenda(state.problem, recorders, end)
             if checkpointing is not None and checkpointing.saved is not None:
                 checkpointing.restore(steps, recorders)
@@ -103,6 +104,8 @@ def simulate(
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
+                if looks:
+                    require_within_range(state)
                 _record(state, due, timings)
                 if stop is not None and event in stop.times and stop.look(state):
                     _record(state, [each for each in recorders if each.times and each not in due], timings)

@@ -21,6 +21,7 @@ from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 from heatsim_kernels.enthalpy.kernel_arguments import is_paired
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.pieces import as_table, pieces_through
 from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
@@ -62,7 +63,7 @@ class NonlinearCase(NamedTuple):
 
 
 def tables() -> EnthalpyTables:
-    return tabulate(MATERIALS, REFERENCE, segments=300)
+    return tabulate(MATERIALS, REFERENCE)
 
 
 def blocks(rng: np.random.Generator, shape: tuple[int, int, int], zones: int) -> np.ndarray:
@@ -119,10 +120,10 @@ def random_boundary(rng: np.random.Generator, coefficients: NonlinearCoefficient
 def random_factors(rng: np.random.Generator, coefficients: NonlinearCoefficients) -> BoundaryFactors:
     """Factors that rise and fall with the temperature of the surface, on two boundary faces out of three that are not
     fixed."""
-    rises = coefficients.tables.offsets
+    rises = np.linspace(-400.0, 1500.0, 961)
     curves = 1 + 0.9 * np.sin(rises / 90), (np.abs(rises - 60) / 200) ** 0.25
-    lines = np.stack([coefficients.tables.lines(values) for values in curves])
-    return BoundaryFactors(lines, rng.integers(0, 3, coefficients.boundary_size).astype(np.uint32))
+    pieces = as_table([pieces_through(rises, values)[0] for values in curves])
+    return BoundaryFactors(pieces, rng.integers(0, 3, coefficients.boundary_size).astype(np.uint32))
 
 
 def random_case(
@@ -149,7 +150,7 @@ def random_case(
     elif several:
         coefficients = terms_of_zones(blocks(rng, shape, HELD), of, **options)
     else:
-        one = tabulate([ALLOY], REFERENCE, segments=300)
+        one = tabulate([ALLOY], REFERENCE)
         coefficients = equal_cells(shape, one, SPACING, **options)
     boundary = random_boundary(rng, coefficients, 2)
     if follow:
@@ -187,7 +188,7 @@ def affine_case(
     """uneven: at the faces of which axes values differ from cell to cell. x_min is closed."""
     rng, closed = np.random.default_rng(seed), np.repeat(periodic, 2) | (np.arange(6) == 0)
     options = {"periodic": periodic, "closed": tuple(closed.tolist()), "uneven": uneven, "boundary_per_cell": True}
-    coefficients = equal_cells(shape, tabulate([material], REFERENCE, segments=300), SPACING, **options)
+    coefficients = equal_cells(shape, tabulate([material], REFERENCE), SPACING, **options)
     a, b = (np.zeros((2, coefficients.boundary_size)) for _ in range(2))
     for face in np.flatnonzero(~closed).tolist():
         part = coefficients.boundary_values_of(face)

@@ -32,14 +32,14 @@ def arguments(precision: str) -> dict[str, Any]:
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
-    tables = reals, reals, reals, word, reals, word, word, counts, counts, reals, word, word, word, bytes_
+    tables = reals, word, word, word, word, word, counts, counts, reals, word, word, word, bytes_
     sources = reals, real, reals, real
     return {
         "u": reals,
         "shape": types.NamedUniTuple(count, 3, EnthalpyShape),
         "box": types.NamedUniTuple(word, 6, EnthalpyBox),
         "counts": counts,
-        "medium": types.NamedTuple((*[real] * 9, *tables), EnthalpyMedium),
+        "medium": types.NamedTuple((*[real] * 4, *tables), EnthalpyMedium),
         "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundary),
         "sources": types.NamedTuple(sources, CudaSources),
         "stage": types.NamedTuple((*sources, reals, reals, reals, real, real, real, real), CudaStageSources),
@@ -77,7 +77,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
         periodic=bounded,
         heat_field=how == "by cell",
         stage={"two-term stage": "two", "stage": "four"}.get(how, ""),
-        pieces=0 if how == "segments" else 4 if uniform else 16,
+        pieces=64 if how == "many pieces" else 4 if uniform else 16,
     )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
     build = module.build_temperatures if name == "temperatures" else module.build
@@ -89,7 +89,7 @@ OTHERS = [
     pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, in layers", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, by cell", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
-    pytest.param("register, segments", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    pytest.param("register, many pieces", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, stage", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     ("temperatures", "float32"),  # which holds the kernel of temperatures
 ]

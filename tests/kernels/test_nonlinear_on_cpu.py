@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
 from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, SEAM, STRAIGHT, THREAD, Y0, Y1, cut_tiles
 from heatsim_kernels.enthalpy.kernel_arguments import is_paired
-from heatsim_kernels.enthalpy.lookup_tables import tabulate
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import tile_plan
@@ -173,47 +172,27 @@ def test_stages_are_those_of_the_text(name: str, fused: int) -> None:
     np.testing.assert_allclose(stepper.field.state(), fields[-1], rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("material", [STEEL, ALLOY, PURE], ids=["steel", "alloy", "pure"])
-def test_pieces_have_the_slope_of_the_potential(material: EnthalpyMaterial) -> None:
-    of = tabulate([material], 400.0, segments=4000)
-    assert of.pieces is not None
-    u = of.low + of.width * np.arange(-1, of.segments)  # knots of the table, where that is exact
-    knot, a, b, c, e = of.pieces[0]
-    j = np.maximum(np.searchsorted(knot, u, side="right") - 1, 0)
-    d = u - knot[j]
-    found, exact = a[j] + d * (b[j] + d * (c[j] + d * e[j])), of.potential(u, 0)
-    np.testing.assert_allclose(np.diff(found), np.diff(exact), rtol=1.1 * pieces.TOLERANCES[-1], atol=1e-9)
-    assert not np.any(np.isfinite(knot[np.argmax(~np.isfinite(knot)) :]))
+def with_long_rows(of: EnthalpyTables, *names: str) -> EnthalpyTables:
+    """The same tables with rows for more pieces than registers hold."""
+
+    def longer(table: np.ndarray) -> np.ndarray:
+        added = np.zeros((*table.shape[:2], 64 - table.shape[2]))
+        added[:, 0] = np.inf
+        return np.concatenate((table, added), axis=2)
+
+    return replace(of, **{name: longer(getattr(of, name)) for name in names})
 
 
-@pytest.mark.parametrize("material", [STEEL, ALLOY, PURE, SILICON], ids=["steel", "alloy", "pure", "silicon"])
-def test_pieces_have_the_conductivity(material: EnthalpyMaterial) -> None:
-    of = tabulate([material], REFERENCE)
-    assert of.conductivity_pieces is not None
-    T = np.linspace(200.0, 1300.0, 999)
-    knot, a, b, c, e = of.conductivity_pieces[0]
-    j = np.maximum(np.searchsorted(knot, T - REFERENCE, side="right") - 1, 0)
-    d = T - REFERENCE - knot[j]
-    found = of.conductivity[0] * (a[j] + d * (b[j] + d * (c[j] + d * e[j])))
-    np.testing.assert_allclose(found, np.interp(T, material.temperature, material.conductivity), rtol=2e-5)
-
-
-def test_a_curve_of_many_knots_is_looked_up_in_its_table() -> None:
-    T = np.linspace(300.0, 900.0, 40)
-    jagged = EnthalpyMaterial(T, np.where(np.arange(40) % 2 == 0, 20.0, 40.0), np.full(40, 3e6))
-    of = tabulate([jagged], 400.0)
-    assert of.pieces is None
-
-
-def test_energy_is_kept_where_potentials_are_looked_up_in_tables() -> None:
-    case = random_case((5, 6, 40), several=False, seed=3)
-    tables = replace(case.coefficients.tables, pieces=None)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_pieces_searched_in_memory_have_the_bits_of_those_in_registers(dtype: str, several: bool) -> None:
+    case = random_case((5, 6, 40), several=several, seed=3)
+    tables = with_long_rows(case.coefficients.tables, "potentials", "temperatures", "conductivities")
     plain = case._replace(coefficients=replace(case.coefficients, tables=tables))
-    by_pieces, by_segments = (
-        outcome(make_stepper(each.coefficients, np.dtype(np.float64)), each, 5) for each in (case, plain)
+    in_registers, in_memory = (
+        outcome(make_stepper(each.coefficients, np.dtype(dtype)), each, 5) for each in (case, plain)
     )
-    np.testing.assert_allclose(by_segments.field, by_pieces.field, rtol=0, atol=0.05)
-    assert not same_bits(by_segments.field, by_pieces.field)
+    assert same_bits(in_memory.field, in_registers.field)
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["walls", "periods"])
@@ -242,20 +221,8 @@ def test_interfaces_that_cut_rows_pass_what_interfaces_along_rows_do(
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10)
 
 
-def test_conductivities_between_materials_may_come_from_tables() -> None:
-    case = random_case((5, 9, 40), seed=4).without_ambients()
-    without = replace(case.coefficients.tables, conductivity_pieces=None)
-    plain = case._replace(coefficients=replace(case.coefficients, tables=without))
-    of_pieces, of_lines = (
-        outcome(make_stepper(each.coefficients, np.dtype(np.float64)), each, 5) for each in (case, plain)
-    )
-    np.testing.assert_allclose(of_lines.field, of_pieces.field, rtol=0, atol=0.3)  # a leap takes a segment, 3 K
-    assert np.abs(of_lines.field - of_pieces.field).mean() < 0.01
-    assert not same_bits(of_lines.field, of_pieces.field)
-
-
 def test_the_defect_of_constant_heat_capacities_is_that_of_the_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    graded, *others = (tabulate([each], REFERENCE, segments=300) for each in (GRADED, ALLOY, PURE, STEEL))
+    graded, *others = (tabulate([each], REFERENCE) for each in (GRADED, ALLOY, PURE, STEEL))
     assert graded.keeps_temperature
     assert not any(each.keeps_temperature for each in others)
     rng, kernel = np.random.default_rng(3), EnthalpyPass(equal_cells((5, 6, 7), graded, SPACING), np.dtype(float))

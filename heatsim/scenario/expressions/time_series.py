@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.expressions.intervals import Interval
 from heatsim.scenario.expressions.parser import VariableNode
 from heatsim.scenario.toml.messages import did_you_mean, found, one_of, validation_error, validation_error_at
 from heatsim.scenario.units import UnitError, convert
@@ -35,6 +36,18 @@ class TimeSeries(Expression):
     def __call__(self, **values: ArrayLike) -> NDArray[np.float64]:
         """The value at times t, s."""
         return np.asarray(np.interp(np.asarray(values["t"], np.float64), self.times, self.values))
+
+    def enclose(self, **ranges: Interval) -> Interval:
+        """Bounds of the values between times, s: of the rows there, and at these times."""
+        first, last = (np.asarray(end, np.float64) for end in ranges["t"])
+        ends = self(t=first), self(t=last)
+        low, high = (np.array(pick(*ends)) for pick in (np.minimum, np.maximum))
+        starts, stops = np.searchsorted(self.times, first), np.searchsorted(self.times, last, side="right")
+        for place in zip(*np.nonzero(np.atleast_1d(stops > starts)), strict=True):
+            at = place if low.ndim else ()
+            rows = self.values[starts[at] : stops[at]]
+            low[at], high[at] = min(low[at], rows.min()), max(high[at], rows.max())
+        return low, high
 
     def split_time(self) -> list[tuple[Expression | None, Expression | None]]:
         """It depends on time alone."""

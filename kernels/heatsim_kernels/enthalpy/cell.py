@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64
+from numba import int64
 
 from heatsim_kernels.enthalpy import surface_balance
 from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
-from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS
 from heatsim_kernels.runtime.fma import fma
 
 AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
@@ -58,21 +58,15 @@ class EnthalpyMedium(NamedTuple):
         x, and one both in y, but not all axes everywhere. several: whether there are several classes.
     """
 
-    scale: float
-    shift: float
-    t_scale: float
-    t_shift: float
-    last: float
     zero: float
     half: float
     one: float
     four: float
-    potentials: Any
-    temperatures: Any
-    resistivities: Any
-    segments: int | np.int64
     pieces: Any
-    has_pieces: int | np.int64
+    potential_pieces: int | np.int64
+    temperatures_at: int | np.int64
+    temperature_pieces: int | np.int64
+    conductivities_at: int | np.int64
     conductivity_pieces: int | np.int64
     material: Any
     links: Any
@@ -87,8 +81,8 @@ class EnthalpyBoundary(NamedTuple):
     """Values of a step, flat, from `start` on (terms, size), see `surface_balance`; where each face starts in such a
     row of them; which faces are closed; whether there is a value a cell or one a class; and T_ref, K.
 
-    follow: whether any boundary face has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines
-    over T, flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a
+    follow: whether any boundary face has a factor. factor: (size,) which one, from 1 on, or 0. factors: their pieces
+    over T, flat, `factor_pieces` a row. near: the share of its distance from the ambient by which a
     surface may still move when its search ends.
     """
 
@@ -102,6 +96,7 @@ class EnthalpyBoundary(NamedTuple):
     follow: int | np.int64
     factor: Any
     factors: Any
+    factor_pieces: int | np.int64
     near: float
 
 
@@ -120,10 +115,11 @@ def side_of(face, beyond, potential, paired):
 
 
 class LookUps(NamedTuple):
-    """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
-    Kirchhoff's potential and the temperature, of that the resistivity and the conductivity over k_ref."""
+    """Device functions that look a state up in the tables of its material: the piece of a row that a value lies on, and
+    what that gives there; of u Kirchhoff's potential and the temperature, of that the resistivity and the conductivity
+    over k_ref."""
 
-    segment: Any
+    piece: Any
     phi: Any
     temperature: Any
     resistivity: Any
@@ -133,7 +129,7 @@ class LookUps(NamedTuple):
 class Functions(NamedTuple):
     """The device functions of this file."""
 
-    segment: Any
+    piece: Any
     phi: Any
     temperature: Any
     resistivity: Any
@@ -145,13 +141,13 @@ class Functions(NamedTuple):
     from_others: Any
 
 
-def build(inlined, called, read=None, place=None) -> Functions:
+def build(inlined, called, read=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
-    read, place: device functions that do what `_item` and `_place` do, if the target has better ones.
+    read: a device function that does what `_item` does, if the target has a better one.
     """
     read = read or inlined(_item)
-    look = _look_ups(inlined, read, place or inlined(_place))
+    look = _look_ups(inlined, read)
     surface_heat = _build_surface_heat(inlined, called, look, read)
     between = _between(inlined, look, read)
     within, across, passing = _build_passing(inlined, look.phi, between, read)
@@ -251,76 +247,61 @@ def _item(array, i):
     return array[i]
 
 
-def _place(s, medium):
-    """s as a whole number of a segment; that is 0 for what is not a number."""
-    if not s > medium.zero:
-        s = medium.zero
-    if s > medium.last:
-        s = medium.last
-    return int32(s)
-
-
-def _look_ups(inlined, read, place) -> LookUps:
+def _look_ups(inlined, read) -> LookUps:
     @inlined
-    def segment(value, scale, shift, medium):
-        """The segment that a value lies in."""
-        return place(fma(value, scale, shift), medium)
-
-    @inlined
-    def on_line(lines, row, j, value):
-        at = int64(2) * int64(row + j)
-        return fma(read(lines, at + 1), value, read(lines, at))
-
-    @inlined
-    def on_piece(u, first, medium):
-        j = first
-        for half in (8, 4, 2, 1):
-            if u >= read(medium.pieces, j + half):
+    def piece(x, pieces, first, count):
+        """The place of the last knot that is not above x, of a row of so many pieces."""
+        j, half = first, count >> int64(1)
+        while half > 0:
+            if x >= read(pieces, j + half):
                 j += half
-        d = u - read(medium.pieces, j)
-        b, c = read(medium.pieces, j + 2 * PIECES), read(medium.pieces, j + 3 * PIECES)
-        return fma(fma(fma(read(medium.pieces, j + 4 * PIECES), d, c), d, b), d, read(medium.pieces, j + PIECES))
+            half >>= int64(1)
+        return j
+
+    @inlined
+    def on_piece(x, row, pieces, first, count):
+        j = piece(x, pieces, first + row * PIECE_NUMBERS * count, count)
+        d, e = x - read(pieces, j), read(pieces, j + 4 * count)
+        b, c = read(pieces, j + 2 * count), read(pieces, j + 3 * count)
+        return fma(fma(fma(e, d, c), d, b), d, read(pieces, j + count))
 
     @inlined
     def phi(u, material, medium):
         """Kirchhoff's potential of a material at u."""
-        if medium.has_pieces != 0:
-            return on_piece(u, material * int64(PIECE_NUMBERS * PIECES), medium)
-        row = material * medium.segments
-        return on_line(medium.potentials, row, segment(u, medium.scale, medium.shift, medium), u)
+        return on_piece(u, material, medium.pieces, int64(0), medium.potential_pieces)
 
     @inlined
     def temperature(u, material, medium):
-        row = material * medium.segments
-        return on_line(medium.temperatures, row, segment(u, medium.scale, medium.shift, medium), u)
-
-    @inlined
-    def resistivity(T, material, medium):
-        row = material * medium.segments
-        return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
+        return on_piece(u, material, medium.pieces, medium.temperatures_at, medium.temperature_pieces)
 
     @inlined
     def conductivity(T, material, medium):
-        if medium.conductivity_pieces >= 0:
-            return on_piece(T, medium.conductivity_pieces + material * int64(PIECE_NUMBERS * PIECES), medium)
-        return medium.one / resistivity(T, material, medium)
+        return on_piece(T, material, medium.pieces, medium.conductivities_at, medium.conductivity_pieces)
 
-    return LookUps(segment, phi, temperature, resistivity, conductivity)
+    @inlined
+    def resistivity(T, material, medium):
+        return medium.one / conductivity(T, material, medium)
+
+    return LookUps(piece, phi, temperature, resistivity, conductivity)
 
 
 def _build_surface_heat(inlined, called, look, read):
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
-    segment, resistivity = look.segment, look.resistivity
+    piece, resistivity = look.piece, look.resistivity
     bracketed = inlined(_bracketed)
 
     @inlined
     def terms_near(x, factor, terms, medium, boundary):
         """The terms of a surface near x, with the factor of that number."""
-        rows = (factor - int64(1)) * medium.segments
-        at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
-        slope = read(boundary.factors, at + 1)
-        return with_factor(terms, fma(slope, x, read(boundary.factors, at)), slope, x, medium.zero)
+        count = boundary.factor_pieces
+        j = piece(x, boundary.factors, (factor - int64(1)) * PIECE_NUMBERS * count, count)
+        d, b = x - read(boundary.factors, j), read(boundary.factors, j + 2 * count)
+        c, e = read(boundary.factors, j + 3 * count), read(boundary.factors, j + 4 * count)
+        curved = fma(e, d, c)
+        f = fma(fma(curved, d, b), d, read(boundary.factors, j + count))
+        slope = fma(fma(e, d, curved + c), d, b)
+        return with_factor(terms, f, slope, x, medium.zero)
 
     @called
     def surface_heat(T, material, cell_class, face, position, medium, boundary):

@@ -41,11 +41,11 @@ FIXED = 1e30  # W/(m2 K): a boundary face with this coefficient is at its ambien
 class BoundaryFactors(NamedTuple):
     """Factors on the coefficients and emissivities of boundary faces, which follow the temperature of the surface.
 
-    lines: (c, n, 2) a and b of a + b*T, T an offset: see `Tables.lines`. of: (boundary_size,) uint32, which of them
-    each boundary face has, from 1 on, or 0 for none.
+    pieces: (c, PIECE_NUMBERS, n) of the factors over T, an offset: see `pieces`. of: (boundary_size,) uint32, which of
+    them each boundary face has, from 1 on, or 0 for none.
     """
 
-    lines: np.ndarray
+    pieces: np.ndarray
     of: np.ndarray
 
 

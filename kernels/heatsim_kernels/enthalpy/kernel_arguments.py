@@ -9,19 +9,15 @@ import numpy as np
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
-from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.enthalpy.surface_balance import kernel_terms
 from heatsim_kernels.stencil.coefficients import Forcing
 
 FACTOR_TOLERANCE = 1e-5  # see `cell.Boundary faces`; Newton's last step squares it
 
 
-def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tuple[Any, ...]:
-    """How to look u up, in the field's precision: the fields of `cell.EnthalpyMedium` from `scale` to `four`."""
-    tables = coefficients.tables
-    in_u = 1 / tables.width, 1 - tables.low / tables.width
-    in_t = 1 / tables.step, 1 - tables.coldest / tables.step
-    return tuple(map(dtype.type, (*in_u, *in_t, tables.segments - 1, 0, 0.5, 1, 4)))
+def numbers_of(dtype: np.dtype) -> tuple[Any, ...]:
+    """The fields of `cell.EnthalpyMedium` from `zero` to `four`."""
+    return tuple(map(dtype.type, (0, 0.5, 1, 4)))
 
 
 # s: for a step of none, which is made to compile, and not taken. What enters the ledger in it is lost in rounding.
@@ -67,18 +63,16 @@ def boundary_rows(forcing: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
     return values.reshape(len(values), -1).astype(dtype)
 
 
-def boundary_factors(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, float]:
-    """Whether boundary faces have factors, which, their lines, flat, and NEAR: the last numbers of
+def boundary_factors(
+    coefficients: NonlinearCoefficients, dtype: np.dtype
+) -> tuple[int, np.ndarray, np.ndarray, int, float]:
+    """Whether boundary faces have factors, which, their pieces, flat, how many a row has, and NEAR: the last numbers of
     `EnthalpyBoundary`."""
     if coefficients.factors is None:
-        return 0, np.zeros(1, np.uint32), np.zeros(2, dtype), dtype.type(FACTOR_TOLERANCE)
-    lines, of = coefficients.factors
-    return (
-        1,
-        of.astype(np.uint32, copy=False),
-        lines.astype(dtype, copy=False).reshape(-1),
-        dtype.type(FACTOR_TOLERANCE),
-    )
+        return 0, np.zeros(1, np.uint32), np.zeros(2, dtype), 0, dtype.type(FACTOR_TOLERANCE)
+    pieces, of = coefficients.factors
+    flat = pieces.astype(dtype, copy=False).reshape(-1)
+    return 1, of.astype(np.uint32, copy=False), flat, pieces.shape[2], dtype.type(FACTOR_TOLERANCE)
 
 
 def heat_rows(coefficients: NonlinearCoefficients, forcing: Forcing, dtype: np.dtype) -> np.ndarray:
@@ -87,21 +81,18 @@ def heat_rows(coefficients: NonlinearCoefficients, forcing: Forcing, dtype: np.d
     return np.asarray(table.astype(dtype))
 
 
-def piece_numbers(tables: EnthalpyTables, dtype: np.dtype) -> tuple[np.ndarray, int, int]:
-    """The pieces of all materials, flat, of the potentials and then of the conductivities; whether there are the first;
-    and where the others start, or -1."""
-    potentials, conductivities = tables.pieces, tables.conductivity_pieces
-    flat = np.zeros((2, len(tables.conductivity), PIECE_NUMBERS, PIECES), dtype)
-    for part, given in zip(flat, (potentials, conductivities), strict=True):
-        if given is not None:
-            part[:] = given
-    return flat.reshape(-1), int(potentials is not None), -1 if conductivities is None else flat[0].size
+def piece_numbers(tables: EnthalpyTables, dtype: np.dtype) -> tuple[np.ndarray, tuple[int, int, int, int, int]]:
+    """The pieces of all materials, flat, and where they are: the fields of `cell.EnthalpyMedium` from
+    `potential_pieces` to `conductivity_pieces`."""
+    of = tables.potentials, tables.temperatures, tables.conductivities
+    flat = np.concatenate([table.astype(dtype).reshape(-1) for table in of])
+    potential, temperature, conductivity = (table.shape[2] for table in of)
+    places = potential, of[0].size, temperature, of[0].size + of[1].size, conductivity
+    return flat, places
 
 
 def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
     """The medium of a problem for steps of dt, as arrays."""
-    tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
-    potentials, temperatures, resistivities = (values.astype(dtype).reshape(-1) for values in tables)
     faces = (
         coefficients.material.astype(np.uint32),
         coefficients.links.reshape(-1),
@@ -114,9 +105,8 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
     )
     several = coefficients.class_ids is not None
     flags = int(is_uniform(coefficients)), int(is_paired(coefficients)), int(several)
-    pieces = piece_numbers(coefficients.tables, dtype)
-    flat = potentials, temperatures, resistivities, coefficients.tables.segments, *pieces
-    numbers = (*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
+    pieces, places = piece_numbers(coefficients.tables, dtype)
+    numbers = (*numbers_of(dtype), pieces, *places, *faces, *flags, class_ids)
     return EnthalpyMedium(*numbers)
 
 
@@ -124,4 +114,5 @@ def make_boundary(coefficients: NonlinearCoefficients, values: np.ndarray, dtype
     """The boundary faces of a problem; values: (k, terms * boundary_size), see `boundary_rows`."""
     closed, reference = np.array(coefficients.closed, np.uint8), dtype.type(coefficients.tables.reference)
     places = coefficients.boundary_size, coefficients.boundary_offsets, closed, int(coefficients.boundary_per_cell)
-    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *boundary_factors(coefficients, dtype))
+    follow, factor, factors, pieces, near = boundary_factors(coefficients, dtype)
+    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, follow, factor, factors, pieces, near)

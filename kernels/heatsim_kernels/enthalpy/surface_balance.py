@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from heatsim_kernels.enthalpy.pieces import value_at
 from heatsim_kernels.runtime.fma import fma
 
 SURFACE_TERMS = ("coefficient", "ambient", "flux", "emissivity", "surroundings")  # h to surroundings, in this order
 STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
+POINTS_OF_PIECE = 9  # at which the steepest slope of a factor is looked for
 NEWTON_STEPS = 8  # the last ones double the digits: a cell of 1500 K with r = 1 m2 K/W that faces 3 K is right to 1e-7
 
 
@@ -93,17 +95,21 @@ def steepest_slope(values: np.ndarray, hottest: float, reference: float) -> np.n
 
 
 def steepest_slope_with_factor(
-    values: np.ndarray, lines: np.ndarray, offsets: np.ndarray, reference: float
+    values: np.ndarray, pieces: np.ndarray, reached: tuple[float, float], reference: float
 ) -> np.ndarray:
-    """(m,) the same of faces with a factor f, piecewise linear between `offsets`, of `lines` a + b x.
+    """(m,) the same of faces with a factor f of these pieces (PIECE_NUMBERS, n), between the offsets `reached`.
 
-    It is the largest of h f and the slopes of h f (x - ambient) and of em f (x^4 - surroundings^4), which lie at the
-    ends of f's lines, x being the temperature of the surface.
+    It is the largest of h f and the slopes of h f (x - ambient) and of em f (x^4 - surroundings^4), found at points of
+    all pieces, x being the temperature of the surface.
     """
     h, ambient, _, emissivity, surroundings = values.swapaxes(0, 1)
-    x = np.concatenate((offsets[:-1], offsets[1:], [max(offsets[-1], surroundings.max())]))
-    a, slope = np.concatenate((lines[1:-1], lines[1:-1], lines[-1:])).T
-    f, absolute = a + slope * x, x + reference
+    knots = np.unique(np.clip(pieces[0][np.isfinite(pieces[0])], *reached))
+    ends = np.unique(np.concatenate((reached, knots)))
+    shares = np.linspace(0.0, 1.0, POINTS_OF_PIECE)
+    x = (ends[:-1, None] + np.diff(ends)[:, None] * shares).reshape(-1) if len(ends) > 1 else ends
+    x = np.append(x, max(reached[1], surroundings.max()))
+    f, slope = value_at(pieces[None], x, 0), value_at(pieces[None], x, 0, slope=True)
+    absolute = x + reference
     losing, radiating = f, 4 * f * absolute**3
     for end in (np.min, np.max):
         around = end(surroundings) + reference

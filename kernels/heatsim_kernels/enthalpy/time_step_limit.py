@@ -42,55 +42,40 @@ def stable_step(coefficients: NonlinearCoefficients, forcing: NonlinearForcing) 
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
-def _steepest(lines: np.ndarray) -> np.ndarray:
-    """(m,) the steepest slope of each material."""
-    return np.asarray(lines[..., 1].max(axis=1))
-
-
-def least_resistivity(coefficients: NonlinearCoefficients) -> np.ndarray:
-    """(m,) the least w of each material: at a knot, since it is level before and after them."""
-    tables = coefficients.tables
-    knots = tables.coldest + tables.step * np.arange(tables.segments - 1)
-    lines = tables.resistivities[:, 1:]
-    return np.asarray((lines[..., 0] + lines[..., 1] * knots).min(axis=1))
-
-
 def _inside(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(n, 6) the largest rate of u's exchange through each face inside the box, 1/s."""
-    tables, least = coefficients.tables, least_resistivity(coefficients)
-    own = coefficients.rates * _steepest(tables.potentials)[coefficients.material][:, None]
+    of_potential, of_temperature, least = coefficients.tables.steepest()
+    slope, diffusing = of_temperature[coefficients.material][:, None], of_potential[coefficients.material][:, None]
+    own = coefficients.rates * diffusing
     beyond = np.where(coefficients.links >= OTHER, coefficients.links.astype(int) - OTHER, 0)
-    total = (
-        coefficients.own * least[coefficients.material][:, None]
-        + coefficients.contact
-        + coefficients.other * least[beyond]
-    )
-    slopes = _steepest(tables.temperatures)[coefficients.material][:, None]
+    # The half cell counts with the capacity that it has where it conducts best; what lies beyond may be at another T.
+    total = coefficients.own / diffusing + (coefficients.contact + coefficients.other * least[beyond]) / slope
     with np.errstate(divide="ignore", invalid="ignore"):
-        other = slopes / (total * coefficients.capacity[:, None])
+        other = 1.0 / (total * coefficients.capacity[:, None])
     return np.where(coefficients.links == CLOSED, 0.0, np.where(coefficients.links == OWN, own, other))
 
 
 def _at_boundary(coefficients: NonlinearCoefficients) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 6) area times the steepest T over C V, m2 K/J, and the least resistance of the half cell, m2 K/W."""
-    slopes = _steepest(coefficients.tables.temperatures)[coefficients.material]
+    """(n, 6) area times the steepest T over C V, m2 K/J, and a resistance of the half cell, m2 K/W, with which no rate
+    comes out below that at any temperature: 1/(C/s + C/k) is the sum of two terms, each taken where it is least."""
+    of_potential, of_temperature, _ = coefficients.tables.steepest()
+    slope, diffusing = of_temperature[coefficients.material][:, None], of_potential[coefficients.material][:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.where(
-            coefficients.links == CLOSED, 0.0, coefficients.area * (slopes / coefficients.capacity)[:, None]
-        )
-    return gain, coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
+        gain = coefficients.area * slope / coefficients.capacity[:, None]
+    gain = np.where(coefficients.links == CLOSED, 0.0, gain)
+    return gain, coefficients.area * coefficients.own * slope / diffusing
 
 
 def _coefficients(coefficients: NonlinearCoefficients, forcing: NonlinearForcing) -> np.ndarray:
     """(boundary_size,) the largest coefficient of each boundary face, radiation included, W/(m2 K)."""
     tables = coefficients.tables
-    steepest = steepest_slope(forcing.boundary, tables.knots.max(), tables.reference)
+    steepest = steepest_slope(forcing.boundary, tables.reached[1], tables.reference)
     if coefficients.factors is not None:
-        for number, lines in enumerate(coefficients.factors.lines, 1):
+        for number, pieces in enumerate(coefficients.factors.pieces, 1):
             chosen = coefficients.factors.of == number
             if chosen.any():
                 faces = forcing.boundary[..., chosen]
-                steepest[chosen] = steepest_slope_with_factor(faces, lines, tables.offsets, tables.reference)
+                steepest[chosen] = steepest_slope_with_factor(faces, pieces, tables.reached, tables.reference)
     return steepest
 
 

@@ -121,11 +121,10 @@ def advance(
 @inlined
 def pointed(m):
     """The medium with pointers in place of arrays, to which functions would count references, cell by cell."""
-    tables = pointer(m.potentials), pointer(m.temperatures), pointer(m.resistivities), m.segments
-    pieces = pointer(m.pieces), m.has_pieces, m.conductivity_pieces
+    numbers, pieces = (m.zero, m.half, m.one, m.four), (pointer(m.pieces), m.potential_pieces)
+    places = m.temperatures_at, m.temperature_pieces, m.conductivities_at, m.conductivity_pieces
     faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
-    look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
-    return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.paired, m.several, pointer(m.class_ids))
+    return EnthalpyMedium(*numbers, *pieces, *places, *faces, m.uniform, m.paired, m.several, pointer(m.class_ids))
 
 
 @called

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from heatsim_kernels.enthalpy.cell import NUMBERS
 from heatsim_kernels.enthalpy.coefficients import OTHER, NonlinearCoefficients
-from heatsim_kernels.enthalpy.cpu.material_rows import of_row
+from heatsim_kernels.enthalpy.cpu.material_rows import look_up
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
 from heatsim_kernels.enthalpy.cpu.series_vectors import add_exchange, fill_lines, find_midway
 from heatsim_kernels.enthalpy.kernel_arguments import has_others
@@ -268,7 +268,7 @@ def _add_face(out, n, u, u1, cell_class, face, medium, interface):
     numbers = medium.numbers[at + 1], medium.numbers[at + 2], medium.numbers[at + 3]
     one, beyond = np.int64(medium.material[cell_class]), np.int64(medium.links[cell_class * 6 + face]) - OTHER
     constant = interface.constant_capacity[one] != 0 and interface.constant_capacity[beyond] != 0
-    if constant and medium.conductivity_pieces >= 0:
+    if constant and medium.conductivity_pieces == PIECES:
         own, other = _pieces_of(one, medium, interface), _pieces_of(beyond, medium, interface)
         _add_face_of_pieces(out, lines_of(out, n), u, u1, numbers, medium.half, *own, *other)
     else:
@@ -278,7 +278,7 @@ def _add_face(out, n, u, u1, cell_class, face, medium, interface):
 @inlined
 def _pieces_of(material, medium, interface):
     """The pieces of the conductivity of a material, and whether it is a constant."""
-    at = medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES)
+    at = medium.conductivities_at + material * (PIECE_NUMBERS * PIECES)
     return shifted(medium.pieces, at), interface.straight[material]
 
 
@@ -329,14 +329,16 @@ def _temperatures(out, u, n, material, medium, interface):
     if interface.constant_capacity[material] != 0:
         copy_lines(out, u, lines_of(out, n))
     else:
-        for i in range(n):
-            store(out, i, of_row.temperature(load(u, i), material, medium))
+        count = medium.temperature_pieces
+        at = medium.temperatures_at + material * (PIECE_NUMBERS * count)
+        look_up(out, u, lines_of(out, n), shifted(medium.pieces, at), count)
 
 
 @inlined
 def _conductivities(out, T, n, material, medium, interface):
-    if medium.conductivity_pieces >= 0:
-        _conductivities_of_pieces(out, T, lines_of(out, n), *_pieces_of(material, medium, interface))
+    count = medium.conductivity_pieces
+    pieces = shifted(medium.pieces, medium.conductivities_at + material * (PIECE_NUMBERS * count))
+    if interface.straight[material] != 0:
+        fill_lines(out, pieces[count], lines_of(out, n))  # that of the first piece, on which all lies
     else:
-        for i in range(n):
-            store(out, i, of_row.conductivity(load(T, i), material, medium))
+        look_up(out, T, lines_of(out, n), pieces, count)

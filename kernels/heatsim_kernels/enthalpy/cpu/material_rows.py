@@ -14,14 +14,13 @@ import numpy as np
 
 from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
-from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_many, look_up_vectors
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined
-from heatsim_kernels.runtime.cpu.pointers import copy_lines, lines_of, load, shifted, store
+from heatsim_kernels.runtime.cpu.pointers import copy_lines, lines_of, shifted, widest_vectors
 from heatsim_kernels.stencil.cpu.rows import first_beyond, table_entry
 
 functions = cell.build(inlined, called)
-of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
 phi_of = functions.phi
 
 
@@ -61,12 +60,22 @@ def look_up_row(out, u, n, runs, row, x, medium):
     while end < n:
         first, end = end, min(n, table_entry(runs.ends, run, x + n) - x)
         material = table_entry(runs.materials, run, runs.single)
-        pieces = shifted(medium.pieces, material * (PIECE_NUMBERS * PIECES))
-        if medium.has_pieces == 0:
-            for i in range(first, end):
-                store(out, i, phi_of(load(u, i), material, medium))
-        elif pieces[1] == np.inf:  # phi = u
-            copy_lines(shifted(out, first), shifted(u, first), lines_of(out, end - first))
+        count, lines = medium.potential_pieces, lines_of(out, end - first)
+        pieces = shifted(medium.pieces, material * (PIECE_NUMBERS * count))
+        if pieces[1] == np.inf:  # phi = u
+            copy_lines(shifted(out, first), shifted(u, first), lines)
+        elif count == PIECES:
+            look_up_vectors(shifted(out, first), shifted(u, first), lines, pieces)
         else:
-            look_up_vectors(shifted(out, first), shifted(u, first), lines_of(out, end - first), pieces)
+            look_up_many(shifted(out, first), shifted(u, first), lines, pieces, count)
         run += 1
+
+
+@called
+def look_up(out, x, lines, pieces, count):
+    """What a row of so many pieces gives at so many cache lines of x."""
+    widest_vectors()
+    if count == PIECES:
+        look_up_vectors(out, x, lines, pieces)
+    else:
+        look_up_many(out, x, lines, pieces, count)

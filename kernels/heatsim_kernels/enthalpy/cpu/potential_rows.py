@@ -5,9 +5,10 @@
 
 A register of 16 numbers is a table that one instruction reads at as many places at once, where the CPU has such an
 instruction for its vectors: AVX-512 for both precisions. That of AVX2 reads a table of eight words of 32 bits: a table
-takes one to four of these, and a number of float64 is two words. Elsewhere numbers are gathered from memory. In float64
-a vector whose cells all lie on the piece of the cell before them takes the numbers of that, without a look-up. The
-operations on each cell are those of `enthalpy.cell`, so the bits are the same.
+takes one to four of these, and a number of float64 is two words. Elsewhere numbers are gathered from memory, and so are
+those of curves of more than 16 pieces. In float64, and there, a vector whose cells all lie on the piece of the cell
+before them takes the numbers of that, without a look-up. The operations on each cell are those of `enthalpy.cell`, so
+the bits are the same.
 """
 
 from __future__ import annotations
@@ -49,6 +50,20 @@ def look_up_vectors(typing_context, out, u, vectors, pieces):
     return types.void(out, u, types.intp, pieces), codegen
 
 
+@intrinsic
+def look_up_many(typing_context, out, u, vectors, pieces, count):
+    """`look_up_vectors` of a material with so many pieces, a power of two, which are searched in memory."""
+
+    def codegen(context, builder, signature, args):
+        rows = _ManyPieces(context, builder, signature, args)
+        piece = _LastPiece(builder, args[3], rows.vector, PIECE_NUMBERS, args[4])
+        with cgutils.for_range(builder, args[2]) as loop:
+            _look_up_with(piece, rows, rows.states(loop.index), builder, loop.index)
+        return context.get_dummy_value()
+
+    return types.void(out, u, types.intp, pieces, types.int64), codegen
+
+
 def _loop_of_powers(context, builder, signature, args, count):
     """The loop of quadratics where no piece is a cubic, as of a conductivity on straight lines; its bits are the same,
     as fma(0, d, c) is c."""
@@ -69,7 +84,8 @@ def _loop(context, builder, signature, args, count, cubic):
     # Where vectors are many and pieces few, a look-up less is worth more than a branch that was not foreseen.
     piece = None
     if signature.args[0].dtype.bitwidth == 64 and count < PIECES:
-        piece = _LastPiece(builder, args[3], rows.vector, PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)
+        numbers, row = PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1, ir.Constant(ir.IntType(64), PIECES)
+        piece = _LastPiece(builder, args[3], rows.vector, numbers, row)
     with cgutils.for_range(builder, args[2]) as loop:
         u = rows.states(loop.index)
         if piece is None:
@@ -93,8 +109,9 @@ class _LastPiece:
     """Generates the code that keeps the numbers of one piece in registers, that of the last cell of the last vector
     that was looked up: along a row, many vectors mostly lie on one piece."""
 
-    def __init__(self, builder, pieces, vector, count):
-        self._builder, self._pieces, self._vector = builder, pieces, vector
+    def __init__(self, builder, pieces, vector, count, row):
+        """count: of the numbers of a piece; row: how many pieces a row has, int64."""
+        self._builder, self._pieces, self._vector, self._row = builder, pieces, vector, row
         # From which state on the piece holds, up to which it does not, and its numbers. It holds for none yet.
         self._low, self._high, *self._numbers = (cgutils.alloca_once(builder, vector) for _ in range(2 + count))
         for place in (self._low, self._high, *self._numbers):
@@ -112,32 +129,28 @@ class _LastPiece:
 
     def take(self, j):
         """Go on with piece j. The first one has no lower end, and the last one no upper."""
-        b, infinite = self._builder, float("inf")
-        numbers = [b.load(b.gep(self._pieces, [b.add(j, j.type(PIECES * n))])) for n in range(len(self._numbers))]
+        b, infinite, word64 = self._builder, float("inf"), ir.IntType(64)
+        j = j if j.type == word64 else b.zext(j, word64)
+        places = [b.add(j, b.mul(self._row, word64(n))) for n in range(len(self._numbers))]
+        numbers = [b.load(b.gep(self._pieces, [place])) for place in places]
         real = numbers[0].type
-        low = b.select(b.icmp_unsigned("==", j, j.type(0)), ir.Constant(real, -infinite), numbers[0])
-        last = b.icmp_unsigned("==", j, j.type(PIECES - 1))
-        following = b.load(b.gep(self._pieces, [b.add(j, j.type(1))]))
+        low = b.select(b.icmp_unsigned("==", j, word64(0)), ir.Constant(real, -infinite), numbers[0])
+        last = b.icmp_unsigned("==", j, b.sub(self._row, word64(1)))
+        following = b.load(b.gep(self._pieces, [b.add(j, word64(1))]))
         high = b.select(last, ir.Constant(real, infinite), following)
         for value, place in zip((low, high, *numbers), (self._low, self._high, *self._numbers), strict=True):
             b.store(spread(b, value, self._vector.count), place)
 
 
-class _PieceRows:
-    """Generates the code of a row of a material with at most `count` pieces; cubic: whether one is a cubic."""
+class _Rows:
+    """Generates the code that reads states and writes potentials, vector by vector."""
 
-    def __init__(self, context, builder, signature, args, count, cubic):
-        self._builder, (self._out, self._u, _, pieces), self._count = builder, args, count
+    def __init__(self, context, builder, signature, args):
+        self._builder, (self._out, self._u) = builder, args[:2]
         self._bytes = signature.args[0].dtype.bitwidth // 8
         self._lanes, self._real = CACHE_LINE // self._bytes, context.get_value_type(signature.args[0].dtype)
         self.vector = ir.VectorType(self._real, self._lanes)
         self._index = ir.VectorType(ir.IntType(8 * self._bytes), self._lanes)
-        self._features = context.codegen().magic_tuple()[2]
-        self._knots = {
-            n: spread(builder, builder.load(builder.gep(pieces, [word(n)])), self._lanes)
-            for n in (count // 4, count // 2, 3 * count // 4)
-        }
-        self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)]
 
     def states(self, index):
         """Vector `index` of the row."""
@@ -150,6 +163,62 @@ class _PieceRows:
         for number in reversed(powers):
             value = vector_fma(self._builder, value, d, number)
         self._builder.store(value, self._place(self._out, index), align=self._bytes)
+
+    def _place(self, start, index):
+        at = self._builder.gep(start, [self._builder.mul(index, index.type(self._lanes))])
+        return self._builder.bitcast(at, self.vector.as_pointer())
+
+    def _constant(self, number):
+        return ir.Constant(self._index, [number] * self._lanes)
+
+    def _gathered(self, start, j):
+        """The numbers at the places j from a pointer on."""
+        b, found = self._builder, ir.Constant(self.vector, ir.Undefined)
+        for lane in range(self._lanes):
+            number = b.load(b.gep(start, [b.extract_element(j, WORD(lane))]))
+            found = b.insert_element(found, number, WORD(lane))
+        return found
+
+
+class _ManyPieces(_Rows):
+    """Generates the code of a row of a material whose pieces are searched in memory."""
+
+    def __init__(self, context, builder, signature, args):
+        super().__init__(context, builder, signature, args)
+        self._pieces, self._count = args[3:]
+
+    def pieces_of(self, u):
+        """The piece of each cell."""
+        b, word64 = self._builder, ir.IntType(64)
+        place = cgutils.alloca_once_value(b, self._constant(0))
+        halvings = b.cttz(self._count, ir.IntType(1)(1))
+        with cgutils.for_range(b, halvings) as loop:
+            half = b.lshr(self._count, b.add(loop.index, word64(1)))
+            half = half if self._bytes == 8 else b.trunc(half, WORD)
+            j = b.load(place)
+            ahead = b.add(j, spread(b, half, self._lanes))
+            b.store(b.select(b.fcmp_ordered(">=", u, self._gathered(self._pieces, ahead)), ahead, j), place)
+        return b.load(place)
+
+    def numbers_at(self, j):
+        """The numbers of the pieces j."""
+        b, word64 = self._builder, ir.IntType(64)
+        starts = [b.gep(self._pieces, [b.mul(self._count, word64(n))]) for n in range(PIECE_NUMBERS)]
+        return [self._gathered(start, j) for start in starts]
+
+
+class _PieceRows(_Rows):
+    """Generates the code of a row of a material with at most `count` pieces; cubic: whether one is a cubic."""
+
+    def __init__(self, context, builder, signature, args, count, cubic):
+        super().__init__(context, builder, signature, args)
+        pieces, self._count = args[3], count
+        self._features = context.codegen().magic_tuple()[2]
+        self._knots = {
+            n: spread(builder, builder.load(builder.gep(pieces, [word(n)])), self._lanes)
+            for n in (count // 4, count // 2, 3 * count // 4)
+        }
+        self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)]
 
     def numbers_at(self, j):
         """The numbers of the pieces j."""
@@ -170,13 +239,6 @@ class _PieceRows:
             j = b.select(b.fcmp_ordered(">=", u, self._at(self._tables[0], ahead)), ahead, j)
         return j
 
-    def _place(self, start, index):
-        at = self._builder.gep(start, [self._builder.mul(index, index.type(self._lanes))])
-        return self._builder.bitcast(at, self.vector.as_pointer())
-
-    def _constant(self, number):
-        return ir.Constant(self._index, [number] * self._lanes)
-
     def _table(self, pieces, number):
         """A table in registers, or a pointer to it where the CPU cannot read registers at a vector of places."""
         b = self._builder
@@ -191,13 +253,8 @@ class _PieceRows:
 
     def _at(self, table, j):
         """The numbers of a table at the places j."""
-        b = self._builder
         if isinstance(table.type, ir.PointerType):
-            found = ir.Constant(self.vector, ir.Undefined)
-            for lane in range(self._lanes):
-                number = b.load(b.gep(table, [b.extract_element(j, WORD(lane))]))
-                found = b.insert_element(found, number, WORD(lane))
-            return found
+            return self._gathered(table, j)
         if "+avx512f" not in self._features:
             return self._by_words(table, j)
         if self._bytes == 4:

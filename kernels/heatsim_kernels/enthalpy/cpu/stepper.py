@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.fused_pass import advance, pointed
 from heatsim_kernels.enthalpy.cpu.interface_rows import find_interface_rows
-from heatsim_kernels.enthalpy.cpu.material_rows import find_material_runs, functions, of_row
+from heatsim_kernels.enthalpy.cpu.material_rows import find_material_runs, functions, look_up
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_bent_rows
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
@@ -22,10 +23,11 @@ from heatsim_kernels.enthalpy.kernel_arguments import (
     make_boundary,
     medium_of,
 )
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import load, pointer
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, load, pointer, shifted
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.fused_pass import Buffers
@@ -150,11 +152,13 @@ def boundary_from(w, start):
     """The boundary with pointers in place of arrays, from a row of values on."""
     values, offsets, closed = pointer(w.values), pointer(w.offsets), pointer(w.closed)
     places = values, start, w.size, offsets, closed, w.per_cell
-    return EnthalpyBoundary(*places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.near)
+    return EnthalpyBoundary(
+        *places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.factor_pieces, w.near
+    )
 
 
-# The temperature that each cell has, from its enthalpy: 8 bytes and four operations a cell in float32.
 temperature = functions.temperature
+of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes
 
 
 @parallel_jit
@@ -162,9 +166,21 @@ def temperatures(u, out, medium, parts):
     """Put the temperature offset of each cell into `out`, flat as u."""
     for index in prange(parts):
         part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
-        for i in range(part * u.size // parts, (part + 1) * u.size // parts):
+        first, end = part * u.size // parts, (part + 1) * u.size // parts
+        if m.several == 0:
+            first = _temperatures_of_one(pointer(u), pointer(out), first, end, u.itemsize, m)
+        for i in range(first, end):
             cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
             out[i] = temperature(u[i], np.int64(medium.material[cell_class]), m)
+
+
+@inlined
+def _temperatures_of_one(u, out, first, end, itemsize, medium):
+    """Look up the cells from `first` on, all of one material, in whole cache lines; returns the first one left."""
+    lines, count = (end - first) * itemsize // CACHE_LINE, medium.temperature_pieces
+    at = medium.temperatures_at + np.int64(medium.material[0]) * (PIECE_NUMBERS * count)
+    look_up(shifted(out, first), shifted(u, first), lines, shifted(medium.pieces, at), count)
+    return first + lines * (CACHE_LINE // itemsize)
 
 
 @inlined

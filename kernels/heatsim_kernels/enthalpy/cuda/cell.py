@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import int32, types, uint32, uint64
-from numba.core import cgutils
+from numba import types, uint32, uint64
 
 from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
@@ -42,7 +41,7 @@ class EnthalpyConfiguration(NamedTuple):
     periodic: tuple[bool, bool, bool]
     heat_field: bool = False
     stage: str = ""  # see `StencilConfiguration`
-    pieces: int = 0  # that a potential has at most; 0 where it is looked up in segments
+    pieces: int = PIECES  # that a potential has at most, a power of two
 
 
 class EnthalpyShape(NamedTuple):
@@ -60,10 +59,6 @@ if SIMULATED:
         """The k-th pair of elements from array[first] on."""
         i = first + uint64(k) * uint64(2)
         return array[i], array[i + uint64(1)]
-
-    def whole(value):
-        """`value` without its fraction, int32: the nearest int32 beyond the range; for NaN, 0 or less."""
-        return int32(min(max(value, -(2.0**31)), 2.0**31 - 1)) if value == value else int32(0)
 
 else:
 
@@ -86,37 +81,8 @@ else:
 
         return result(array, types.uint64, types.uint32), codegen
 
-    @intrinsic
-    def whole(typing_context, value):
-        """`value` without its fraction, int32: the nearest int32 beyond the range; for NaN, 0 or less."""
-        name = {types.float32: "llvm.nvvm.f2i.rz", types.float64: "llvm.nvvm.d2i.rz"}[value]
 
-        def codegen(context, builder, signature, args):
-            function = ir.FunctionType(ir.IntType(32), [args[0].type])
-            return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
-
-        return types.int32(value), codegen
-
-
-@inlined
-def place(s, last):
-    """The segment that s lies in, as in `enthalpy.cell`. It is bounded as an integer: bounds of a float64 take five
-    times as many instructions."""
-    return min(max(whole(s), int32(0)), last)
-
-
-@inlined
-def last_segment(medium):
-    """The last segment of a table, int32."""
-    return int32(medium.segments - 1)
-
-
-@inlined
-def _place(s, medium):
-    return place(s, last_segment(medium))
-
-
-functions = cell.build(inlined, inlined, read=item, place=_place)
+functions = cell.build(inlined, inlined, read=item)
 
 
 @inlined
@@ -125,36 +91,40 @@ def material_of(medium, cell_class):
     return uint32(constant(medium.material, cell_class))
 
 
-@inlined
-def _at_piece(u, j, pieces):
-    step = uint32(PIECES)
-    at_a, at_b = uint32(j + step), uint32(j + uint32(2) * step)
-    at_c, at_e = uint32(j + uint32(3) * step), uint32(j + uint32(4) * step)
-    d, e = u - constant(pieces, j), constant(pieces, at_e)
-    return fma(fma(fma(e, d, constant(pieces, at_c)), d, constant(pieces, at_b)), d, constant(pieces, at_a))
-
-
 def build_potentials(configuration: EnthalpyConfiguration):
     """Build call(u, materials, medium): the potentials of cells at u, as `enthalpy.cell` finds them, in fewer
     instructions. u, materials: tuples, or one material for all."""
-    halves = tuple(half for half in (8, 4, 2, 1) if half < configuration.pieces)
+    halves, row = search_of(configuration.pieces), row_of(configuration.pieces)
 
-    def on_line(u, material, medium):
-        first = uint64(material * uint32(medium.segments) * uint32(2))
-        a, b = load2(medium.potentials, first, uint32(place(fma(u, medium.scale, medium.shift), last_segment(medium))))
-        return fma(b, u, a)
+    @inlined
+    def at_piece(u, j, pieces):
+        step = uint32(row)
+        at_a, at_b = uint32(j + step), uint32(j + uint32(2) * step)
+        at_c, at_e = uint32(j + uint32(3) * step), uint32(j + uint32(4) * step)
+        d, e = u - constant(pieces, j), constant(pieces, at_e)
+        return fma(fma(fma(e, d, constant(pieces, at_c)), d, constant(pieces, at_b)), d, constant(pieces, at_a))
 
     def on_piece(u, material, medium):
-        j = uint32(material * uint32(PIECE_NUMBERS * PIECES))
+        j = uint32(material * uint32(PIECE_NUMBERS * row))
         for half in halves:
             if u >= constant(medium.pieces, uint32(j + uint32(half))):
                 j = uint32(j + uint32(half))
-        return _at_piece(u, j, medium.pieces)
+        return at_piece(u, j, medium.pieces)
 
     def on_single_piece(u, material, medium):
-        return _at_piece(u, uint32(material * uint32(PIECE_NUMBERS * PIECES)), medium.pieces)
+        return at_piece(u, uint32(material * uint32(PIECE_NUMBERS * row)), medium.pieces)
 
-    return each(on_piece if halves else on_single_piece if configuration.pieces else on_line, whole=1)
+    return each(on_piece if halves else on_single_piece, whole=1)
+
+
+def row_of(pieces: int) -> int:
+    """How many pieces a row has in which potentials have so many at most."""
+    return max(PIECES, pieces)
+
+
+def search_of(pieces: int) -> tuple[int, ...]:
+    """By how many pieces a search in so many, a power of two, goes on, if it does: halves of what is left."""
+    return tuple(pieces >> n for n in range(1, pieces.bit_length()))
 
 
 @inlined

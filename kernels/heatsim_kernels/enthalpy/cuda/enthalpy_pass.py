@@ -17,7 +17,7 @@ from heatsim_kernels.enthalpy.kernel_arguments import (
     face_numbers,
     is_paired,
     is_uniform,
-    look_up_numbers,
+    numbers_of,
     piece_numbers,
 )
 from heatsim_kernels.enthalpy.pieces import count_pieces
@@ -70,7 +70,7 @@ class EnthalpyCudaPass:
         several, fours = coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
         flags = is_uniform(coefficients), is_paired(coefficients), several, fours
         self._structure = EnthalpyConfiguration(
-            self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(coefficients.tables.pieces)
+            self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(coefficients.tables.potentials)
         )
         self.field = CudaField(
             coefficients,
@@ -81,11 +81,8 @@ class EnthalpyCudaPass:
         nz, ny, nx = coefficients.shape
         self._shape = EnthalpyShape(np.uint32(nz), np.uint32(ny), np.uint32(nx))
         self._box = EnthalpyBox(*map(np.int64, (nz, ny, nx, *coefficients.periodic)))
-        tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
-        on_lines = (on_device(values.astype(self._dtype).reshape(-1)) for values in tables)
-        numbers, *places = piece_numbers(coefficients.tables, self._dtype)
-        given = on_device(numbers), *map(np.int64, places)
-        self._tables = *on_lines, np.int64(coefficients.tables.segments), *given
+        pieces, places = piece_numbers(coefficients.tables, self._dtype)
+        self._tables = *numbers_of(self._dtype), on_device(pieces), *map(np.int64, places)
         self._faces = on_device(coefficients.material.astype(np.uint32)), on_device(coefficients.links.reshape(-1))
         joints = interface_cells.cells_of(coefficients) if movement.ONLY_SMOOTH else np.empty(0, np.uint32)
         self._joints = on_device(joints) if joints.size else None
@@ -210,10 +207,9 @@ class EnthalpyCudaPass:
             numbers = face_numbers(self._coefficients, dt, self._dtype)
             rates = np.zeros((len(numbers), 8), self._dtype)
             rates[:, :6] = numbers[..., 0]
-            look, structure = look_up_numbers(self._coefficients, self._dtype), self._structure
-            faces = *self._faces, on_device(numbers.reshape(-1))
+            structure, faces = self._structure, (*self._faces, on_device(numbers.reshape(-1)))
             flags = map(np.int64, (structure.uniform, structure.paired, structure.several))
-            others: tuple[Any, ...] = *self._tables, *faces, *flags, self.field.class_ids
-            medium = EnthalpyMedium(*look, *others)
+            given: tuple[Any, ...] = *self._tables, *faces, *flags, self.field.class_ids
+            medium = EnthalpyMedium(*given)
             self._medium, self._dt = (medium, on_device(rates.reshape(-1))), dt
         return self._medium

@@ -13,7 +13,7 @@ import numpy as np
 
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform
-from heatsim_kernels.enthalpy.pieces import count_pieces
+from heatsim_kernels.enthalpy.pieces import PIECES, count_pieces
 from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.arrays import Array, on_device
 from heatsim_kernels.runtime.cuda.launch import Launch, Resources
@@ -40,10 +40,10 @@ class FusedEnthalpySteps:
         self._nothing_held = on_device(np.zeros(1))
         self._fused: dict[StencilConfiguration, FusedSteps | None] = {}
         self._dt, self._rates, self._weights = np.nan, np.zeros(6), on_device(np.zeros(6))
-        given = coefficients.tables.pieces
+        pieces = coefficients.tables.potentials[coefficients.material[0]]
+        count = count_pieces(pieces[None])
         alone = coefficients.class_ids is None and is_uniform(coefficients)
-        pieces = None if given is None or not alone else given[coefficients.material[0]]
-        self._pieces = None if pieces is None else pieces[:, : count_pieces(pieces[None])]
+        self._pieces = pieces[:, :count] if alone and count <= PIECES else None  # more do not fit beside the tiles
 
     def most_steps(self, batch: EnthalpyBatch) -> int:
         """The most steps of a batch that a sweep takes."""

@@ -169,6 +169,7 @@ def build_tangents(stores_temperature: bool):
                     boundary.follow,
                     boundary.factor,
                     boundary.factors,
+                    boundary.factor_pieces,
                     boundary.near,
                 )
                 slope, height = tangent(
