@@ -257,10 +257,10 @@ def _unbroken(knots: np.ndarray, known: Range, *properties: np.ndarray) -> slice
     for values in properties:
         with np.errstate(invalid="ignore"):
             positive = np.isfinite(values) & (values > 0)
-            least = values[here & positive].min(initial=np.inf)
+            least = values[here & positive].min() if (here & positive).any() else 0.0
             good &= positive & (here | (values > np.where(colder, FAILING_COLD, FAILING) * least))
     failed = np.flatnonzero(~good)
-    middle = int(np.flatnonzero(good & ~colder)[0])
+    middle = next(iter(np.flatnonzero(good & ~colder).tolist()), len(knots))
     below, above = failed[failed < middle], failed[failed >= middle]
     return slice(int(below[-1]) + 1 if below.size else 0, int(above[0]) if above.size else len(knots))
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
 
@@ -129,3 +130,18 @@ def test_a_coefficient_of_a_small_difference_beside_a_flux(flux: float, tmp_path
     )
     exact = brentq(lambda rise: 1.42 * (rise / 0.1) ** 0.25 * rise - flux, 1e-9, 1e4)
     assert found["mean"] - 25.0 == pytest.approx(exact, rel=2e-4)
+
+
+def test_a_table_may_have_no_point_between_the_temperatures_that_occur() -> None:
+    tables = build_problem(
+        loads("""
+        grid = { cells = [4, 1, 1], size = [0.01, 0.1, 0.1] }
+        time = { end = 1.0 }
+        regions = [{ material = "m" }]
+        initial = { temperature = 300.0 }
+        materials.m = { density = 1.0, conductivity = { T = [200, 600], value = [2, 6] }, heat_capacity = 1.0 }
+        """)
+    ).tabulated
+    assert tables is not None
+    assert 1 / tables.materials.resistivity(np.zeros(1), 0) == pytest.approx(1.0)
+    assert tables.materials.conductivity[0] == pytest.approx(3.0)
