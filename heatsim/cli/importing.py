@@ -14,13 +14,14 @@ from heatsim.errors import RequestError
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--powers", type=click.Path(path_type=Path), help="Power trace of HotSpot's blocks (.ptrace).")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of HotSpot (.config).")
+@click.option("--materials", type=click.Path(path_type=Path), help="Materials of HotSpot (.materials).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario file [beside FILE].")
 @click.option("--cells", type=click.IntRange(4, 1000), help="Cells across the die [48; of a .stk its own].")
 @click.option("--steady", is_flag=True, help="The steady state of the mean powers, in place of the trace.")
 @click.option("--force", is_flag=True, help="Replace the scenario file.")
 def import_(
-    file: Path, powers: Path | None, config: Path | None, output: Path | None, cells: int | None, steady: bool,
-    force: bool,
+    file: Path, powers: Path | None, config: Path | None, materials: Path | None, output: Path | None,
+    cells: int | None, steady: bool, force: bool,
 ) -> None:  # fmt: skip
     """Make a scenario of a chip from the files of HotSpot or 3D-ICE.
 
@@ -44,7 +45,7 @@ def import_(
     elif powers is None:
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
-        found = import_hotspot(HotspotFiles(file, powers, config), target, cells or 48, steady=steady)
+        found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
     if found.powers:
         write_atomically(table, found.powers.encode())
     write_atomically(target, found.toml.encode())

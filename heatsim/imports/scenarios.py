@@ -104,6 +104,26 @@ def add_blocks(
     return _powers_over_time([name for name, _ in blocks], powers, slot) if slot else ""
 
 
+def find_named_file(name: str, file: Path, notes: list[str]) -> Path:
+    """A file that another names, as programs do from the folder where they are started: beside it, in the working
+    folder, in the folders around it, or by the last part of its name beside it. Where it is not the first of these,
+    which was taken is added to the notes. The first, if there is none of them."""
+    first = file.parent / name
+    places = [Path(name), *(folder / name for folder in file.absolute().parents[1:]), file.parent / Path(name).name]
+    for place in [] if _is_file(first) else places:
+        if _is_file(place):
+            notes.append(f"{file}: names {name}, which is not beside it: {relpath(place)} is taken")
+            return Path(relpath(place))
+    return first
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def relative_name(file: Path, target: Path) -> str:
     """The name of a file in the scenario `target`."""
     return Path(relpath(file, target.parent)).as_posix()

@@ -94,7 +94,7 @@ def test_a_stack_of_one_width_is_a_row_of_resistances(imported: Files) -> None:
     assert imported("--steady", chip_flp=plan, chip_ptrace="all\n5\n", chip_config=config).exit_code == 0
     state = run("time.tolerance=1e-9")
     area, die = 1e-4, 0.00015
-    resistance = 0.5 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4 + die / 130 / 3) / area
+    resistance = 0.5 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4 + die / 100 / 3) / area
     assert mean_of_block(state, 0) == pytest.approx(300.0 + 5.0 * resistance, rel=1e-5)
 
 
@@ -138,7 +138,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
             "blocks 'core' and 'cache' overlap by 0.001 m",
         ),
         ({"chip_flp": PLAN.replace("cache\t", "core\t")}, "has more than one block 'core'"),
-        ({"chip_flp": "core 1 2\n"}, "expected 1 to 10000 blocks of a floorplan, found 0"),
+        ({"chip_flp": "core 1 2\n"}, "expected 1 to 65536 blocks of a floorplan, found 0"),
         ({"chip_flp": "core 1 2 x 4\n"}, "line 1: expected name width height left bottom"),
         ({"chip_config": CONFIG.replace("secondary 0", "secondary 1")}, "a secondary path for heat cannot be imported"),
         (
