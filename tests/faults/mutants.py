@@ -50,7 +50,7 @@ MAX_SECONDS, MAX_BYTES = 5.0, 10**9
 HANGS = 20.0  # s of CPU time, after which a process is killed that cannot be interrupted
 BUILT, SOMETIMES_BUILT = 20_000, 1_000_000  # cells of a problem that is always built, and of one that is now and then
 LARGEST_DATA = 100_000  # bytes of a data file of which mutants are made
-A_CHUNK = 500  # mutants of a process
+A_CHUNK = 4000  # mutants of a process
 # Faults that are known and mended elsewhere at this time; they are counted apart.
 KNOWN = re.compile(r"OverflowError in units.py|ValueError in \w+.py.*_ is not in list")
 Found = tuple[str, str]  # how a mutant ends, and what kind of fault that is
