@@ -13,6 +13,7 @@ from heatsim.errors import RequestError
 
 if TYPE_CHECKING:
     from heatsim.homogenisation.conductivity import EffectiveConductivity
+    from heatsim.store.inputs import Volume
 
 
 @click.command()
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Faces beside the gradient; all-periodic: a mean gradient without ends.",
 )
-@click.option("--voxel", default="1,1,1", help="Edges of a voxel along x, y, z, in any one unit [1,1,1].")
+@click.option("--voxel", help="Edges of a voxel along x, y, z, in any one unit [those of the file, or 1,1,1].")
 @click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
 @click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
 @click.option(
@@ -57,7 +58,12 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     if options["streamlines"]:
         fluxes.require_vtk()
     volume = read_volume(image, options["dataset"], most_voxels(options["device"]))
-    medium = make_medium(volume, dict(map(_phase, phases)), _voxel(options["voxel"]))
+    voxel, whose = _voxel_of(options["voxel"], volume)
+    for note in volume.notes:
+        click.echo(note, err=True)
+    medium = make_medium(volume.values, dict(map(_phase, phases)), voxel)
+    nz, ny, nx = medium.labels.shape
+    click.echo(f"{image}: {nx} x {ny} x {nz} voxels of {' x '.join(f'{edge:g}' for edge in voxel)}{whose}", err=True)
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
     how = {name: options[name] for name in ("sides", "tolerance", "device")}
     found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)
@@ -92,6 +98,20 @@ def _phase(text: str) -> tuple[int, float]:
         return int(label), float(value)
     except ValueError:
         raise RequestError(f"--phase: expected a whole label and a conductivity, as 1=200, found {text!r}") from None
+
+
+def _voxel_of(given: str | None, volume: Volume) -> tuple[tuple[float, float, float], str]:
+    """The edges of a voxel, and in words where they come from: given, of the file, or cubes."""
+    unit = f" {volume.unit}" if volume.unit else ""
+    if given is None:
+        return (volume.voxel, f"{unit}, as the file says") if volume.voxel else ((1.0, 1.0, 1.0), " (along x, y, z)")
+    voxel = _voxel(given)
+    if volume.voxel is not None:
+        ratios = [mine / own for mine, own in zip(voxel, volume.voxel, strict=True)]
+        if max(ratios) > 1.001 * min(ratios):
+            own = ",".join(f"{edge:g}" for edge in volume.voxel)
+            return voxel, f", where the file says {own}{unit}"
+    return voxel, ", as --voxel says"
 
 
 def _voxel(text: str) -> tuple[float, float, float]:

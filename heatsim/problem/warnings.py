@@ -172,6 +172,8 @@ def cells_left_out(untied: int) -> Iterator[KeyIssue]:
 
 def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -> Iterator[KeyIssue]:
     """Contacts between materials that never touch."""
+    if not scenario.contacts:
+        return
     own = np.array(zones.materials)[cell_classes.zone]
     pairs = np.unique(np.stack((np.repeat(own, 6), cell_classes.beyond.reshape(-1))), axis=1).T.tolist()
     names = [*scenario.materials, *scenario.ambients]

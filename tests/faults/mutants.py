@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import json
 import mmap
@@ -50,7 +51,7 @@ MAX_SECONDS, MAX_BYTES = 5.0, 10**9
 HANGS = 20.0  # s of CPU time, after which a process is killed that cannot be interrupted
 BUILT, SOMETIMES_BUILT = 20_000, 1_000_000  # cells of a problem that is always built, and of one that is now and then
 LARGEST_DATA = 100_000  # bytes of a data file of which mutants are made
-A_CHUNK = 4000  # mutants of a process
+A_CHUNK = 2000  # mutants of a process
 # Faults that are known and mended elsewhere at this time; they are counted apart.
 KNOWN = re.compile(r"OverflowError in units.py|ValueError in \w+.py.*_ is not in list")
 Found = tuple[str, str]  # how a mutant ends, and what kind of fault that is
@@ -136,22 +137,23 @@ def chip_mutant(number: int) -> Mutant:
 
 def validate(mutant: Mutant, folder: Path, chance: random.Random) -> str:
     """Do what `heatsim validate` does, but build what is small only; how it ends."""
-    with _written(mutant, folder):
-        scenario = loads(mutant.files["case.toml"], folder / "case.toml", trust=False)
-        return _built(scenario, chance)
+    text = mutant.files["case.toml"]
+    with _written({name: data for name, data in mutant.files.items() if name != "case.toml"}, folder):
+        return _built(loads(text, folder / "case.toml", trust=False), chance)
 
 
 def import_and_validate(mutant: Mutant, folder: Path, chance: random.Random) -> str:
     """Do what `heatsim import` does, and validate the scenario that it makes."""
-    with _written(mutant, folder), contextlib.redirect_stdout(io.StringIO()):
-        try:
-            first = str(folder / next(iter(mutant.files)))
-            options = [str(folder / each) if each in mutant.files else each for each in mutant.options]
-            with contextlib.redirect_stderr(io.StringIO()):
-                import_.main([first, "-o", str(folder / "made.toml"), "--force", *options], standalone_mode=False)
-        except click.ClickException:
-            return "refused"
-        return _built(load(folder / "made.toml"), chance)
+    for name, text in mutant.files.items():
+        (folder / name).write_text(text, encoding="utf-8", errors="replace")
+    first = str(folder / next(iter(mutant.files)))
+    options = [str(folder / each) if each in mutant.files else each for each in mutant.options]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            import_.main([first, "-o", str(folder / "made.toml"), "--force", *options], standalone_mode=False)
+    except click.ClickException:
+        return "refused"
+    return _built(load(folder / "made.toml"), chance)
 
 
 def _built(scenario: Scenario, chance: random.Random) -> str:
@@ -164,11 +166,11 @@ def _built(scenario: Scenario, chance: random.Random) -> str:
 
 
 @contextlib.contextmanager
-def _written(mutant: Mutant, folder: Path) -> Iterator[None]:
-    """The files of a mutant, until it is judged."""
-    whole = {name: (folder / name).read_bytes() for name in mutant.files if (folder / name).exists()}
+def _written(files: dict[str, str], folder: Path) -> Iterator[None]:
+    """Data files of a mutant in place of the whole ones, until it is judged."""
+    whole = {name: (folder / name).read_bytes() for name in files}
     try:
-        for name, text in mutant.files.items():
+        for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8", errors="replace")
         yield
     finally:
@@ -211,7 +213,9 @@ def _kind_of(error: BaseException) -> str:
 @contextlib.contextmanager
 def work_folder() -> Iterator[Path]:
     """A folder with the data that the shipped scenarios name."""
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(), np.errstate(all="ignore"):
+    memory = Path("/dev/shm")  # of which files need no disk
+    made = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
+    with made as name, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         folder = Path(name)
         shutil.copytree(SHIPPED / "data", folder / "data")
@@ -330,6 +334,7 @@ def fuzz(kind: str, first: int, count: int, told_every: float = 60.0) -> tuple[C
     counts, faults = Counter({"mutants": 0}), dict[str, list[int]]()
     number, told = first, time.monotonic()
     with work_folder() as folder:
+        gc.freeze()
         while number < first + count:
             chunk = range(number, min(number + A_CHUNK, first + count))
             for at, end, fault in _watched(kind, chunk, folder):
