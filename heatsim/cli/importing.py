@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from heatsim.errors import RequestError
+from heatsim.errors import RequestError, ScenarioError
 
 
 @click.command("import")
@@ -34,6 +34,7 @@ def import_(
     from heatsim.imports.scenarios import powers_file
     from heatsim.imports.three_d_ice import import_stack
     from heatsim.scenario import load
+    from heatsim.scenario.toml.document import require_text
     from heatsim.store.atomic import write_atomically
 
     target = output or file.with_suffix(".toml")
@@ -46,12 +47,19 @@ def import_(
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
         found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
+    text, blocks = found.toml, len(found.document["sources"])
+    try:
+        require_text(text, target)
+    except ScenarioError as error:
+        raise RequestError(
+            f"{file}: {blocks} blocks are too many for a scenario file, about 4000 fit ({error})"
+        ) from None
     if found.powers:
         write_atomically(table, found.powers.encode())
-    write_atomically(target, found.toml.encode())
+    write_atomically(target, text.encode())
     for note in found.notes:
         click.echo(f"warning: {note}", err=True)
-    cells_made, blocks = prod(load(target, trust=True).grid.cells), len(found.document["sources"])
+    cells_made = prod(load(target, trust=True).grid.cells)
     within = all(path.resolve().is_relative_to(target.parent.resolve()) for path in found.floorplans)
     command = f"heatsim run {target}{'' if within else ' --trust'}"
     click.echo(f"{target}: {blocks} blocks, {cells_made} cells; {command}")

@@ -23,7 +23,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 
-MAX_BYTES, MAX_BLOCKS = 2**24, 65_536
+MAX_BYTES, MAX_BLOCKS = 2**24, 10_000
 SLACK = 1e-9  # m: blocks that overlap by less touch
 SNAPPED = 0.01  # of the smaller block: one of two blocks that overlap by less is cut
 MAX_LENGTH = 1e6  # m

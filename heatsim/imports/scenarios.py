@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from os.path import relpath
@@ -13,6 +14,7 @@ import tomli_w
 
 from heatsim.geometry.floorplans import SLACK
 
+_BREAK = re.compile(r"\n\s+")
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
 GROWTH = 1.5  # of cells from one to the next beside the blocks
 SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
@@ -29,8 +31,9 @@ class Imported(NamedTuple):
 
     @property
     def toml(self) -> str:
-        """The text of the scenario."""
-        return tomli_w.dumps(self.document)
+        """The text of the scenario, arrays of numbers on one line."""
+        text = tomli_w.dumps(self.document)
+        return re.sub(r"\[\n\s+([^][{}\"]*?),\n\]", lambda found: f"[{re.sub(_BREAK, ' ', found[1])}]", text)
 
 
 def powers_file(target: Path) -> Path:

@@ -138,7 +138,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
             "blocks 'core' and 'cache' overlap by 0.001 m",
         ),
         ({"chip_flp": PLAN.replace("cache\t", "core\t")}, "has more than one block 'core'"),
-        ({"chip_flp": "core 1 2\n"}, "expected 1 to 65536 blocks of a floorplan, found 0"),
+        ({"chip_flp": "core 1 2\n"}, "expected 1 to 10000 blocks of a floorplan, found 0"),
         ({"chip_flp": "core 1 2 x 4\n"}, "line 1: expected name width height left bottom"),
         ({"chip_config": CONFIG.replace("secondary 0", "secondary 1")}, "a secondary path for heat cannot be imported"),
         (
@@ -371,3 +371,14 @@ def test_numbers_that_no_chip_has_are_refused_at_their_line(
 ) -> None:
     result = imported(**texts)
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_written(imported: Files) -> None:
+    count, size = 80, 0.01 / 80
+    blocks = [(f"b{i}_{j}", i, j) for i in range(count) for j in range(count)]
+    plan = "".join(f"{name} {size} {size} {i * size} {j * size}\n" for name, i, j in blocks)
+    trace = f"{' '.join(name for name, _, _ in blocks)}\n{' '.join(['1'] * len(blocks))}\n"
+    result = imported("--steady", chip_flp=plan, chip_ptrace=trace)
+    assert result.exit_code == 2
+    assert "chip.flp: 6400 blocks are too many for a scenario file, about 4000 fit" in result.stderr
+    assert not Path("chip.toml").exists()
