@@ -63,6 +63,24 @@ Y
 other.flp
 """
 _LAYERS_TRACE = "core_0 core_1 cache all\n1 2 3 4\n"
+_MATERIALS = """\
+# name, type, conductivity, capacity, viscosity of a fluid
+silicon
+solid
+130.0
+1630300
+
+water
+fluid
+0.6069
+4172638
+8.89e-4
+aluminum
+solid
+237.0
+2.422e6
+"""
+_NAMED_LAYERS = _LAYERS.replace("1.75e6\n0.01\n", "silicon\n").replace("other.flp", "die.flp").replace("Y\nN", "y\nY")
 _STACK = """\
 material SILICON :
    thermal conductivity     1.30e-4, 1.30e-4, 1.1e-4 ;
@@ -134,6 +152,17 @@ CHIPS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
             "die.config": _CONFIG,
         },
         ("--powers", "die.ptrace", "--config", "die.config"),
+    ),
+    "HotSpot's materials": (
+        {
+            "stack.lcf": _NAMED_LAYERS,
+            "die.flp": _PLAN.replace("core_0 core_1 1.0", "fill 0.004 0 0 0.006"),
+            "die.ptrace": "core_0 core_1 cache fill\tcore_0 core_1 cache fill core_1 core_0 cache fill\n"
+            "1 2 3 0 4 5 6 0 7 8 9 0\n",
+            "die.config": _CONFIG + "-material_sink aluminum\n-material_chip silicon\n-detailed_3D on\n",
+            "hotspot.materials": _MATERIALS,
+        },
+        ("--powers", "die.ptrace", "--config", "die.config", "--materials", "hotspot.materials"),
     ),
     "3D-ICE": ({"stack.stk": _STACK, "die.flp": _ICE_PLAN, "other.flp": _ICE_OTHER_PLAN}, ()),
     "3D-ICE, steady": (
