@@ -353,6 +353,8 @@ def test_blocks_that_overlap_by_rounding_are_cut(plan: str, name: str, edge: dic
     block = next(block for block in read_floorplan(Path("chip.flp")) if block.name == name)
     assert {key: getattr(block, key) for key in edge} == pytest.approx(edge)
     assert run().energy.faces["z_max"] == pytest.approx(-2.0)  # no power is lost
+    warnings = build_problem(heatsim.load("chip.toml")).warnings()
+    assert [f"block {name} is cut" in str(each) for each in warnings] == [True]  # of all shapes that name the file
 
 
 @pytest.mark.parametrize(
