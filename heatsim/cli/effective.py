@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     help="Faces beside the gradient; all-periodic: a mean gradient without ends.",
 )
 @click.option("--voxel", help="Edges of a voxel along x, y, z, in any one unit [those of the file, or 1,1,1].")
+@click.option("--raw", metavar="X,Y,Z[,TYPE]", help="Voxels along x, y, z of a .raw file, and their type [uint8].")
 @click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
 @click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
 @click.option(
@@ -42,22 +43,21 @@ if TYPE_CHECKING:
 def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bool, **options: Any) -> None:
     """Find the effective conductivity of a medium from an IMAGE of labels.
 
-    IMAGE is .npy, .npz, HDF5, TIFF, PNG, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives each
-    label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor go
-    to effective.json, phases, temperature and flux on a plane to flux.png.
+    IMAGE is .npy, .npz, HDF5, TIFF, PNG, .raw, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives
+    each label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor
+    go to effective.json, phases, temperature and flux on a plane to flux.png.
     """
     from heatsim.homogenisation import files, fluxes, parts
     from heatsim.homogenisation.conductivity import find_conductivity
     from heatsim.homogenisation.devices import most_voxels
     from heatsim.homogenisation.media import make_medium
-    from heatsim.store.inputs import read_volume
 
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
     wanted = "".join(dict.fromkeys(directions))
     if options["streamlines"]:
         fluxes.require_vtk()
-    volume = read_volume(image, options["dataset"], most_voxels(options["device"]))
+    volume = _read(image, options["raw"], options["dataset"], most_voxels(options["device"]))
     voxel, whose = _voxel_of(options["voxel"], volume)
     for note in volume.notes:
         click.echo(note, err=True)
@@ -98,6 +98,23 @@ def _phase(text: str) -> tuple[int, float]:
         return int(label), float(value)
     except ValueError:
         raise RequestError(f"--phase: expected a whole label and a conductivity, as 1=200, found {text!r}") from None
+
+
+def _read(image: Path, raw: str | None, dataset: str | None, most: int) -> Volume:
+    from heatsim.store.inputs import RAW_TYPES, read_raw, read_volume
+
+    if raw is None and image.suffix.lower() == ".raw":
+        raise RequestError(f"{image}: a .raw file does not say its size: give it, as --raw 100,100,80")
+    if raw is None:
+        return read_volume(image, dataset, most)
+    *sizes, last = raw.split(",")
+    kind = last.strip() if last.strip() in RAW_TYPES else ""
+    sizes = sizes if kind else [*sizes, last]
+    if len(sizes) != 3 or not all(size.strip().isdecimal() and 0 < len(size.strip()) < 10 for size in sizes):
+        expected = f"expected three whole numbers, and one of {', '.join(RAW_TYPES)} if need be, as 100,100,80,uint16"
+        raise RequestError(f"--raw: {expected}, found {raw!r}")
+    x, y, z = (int(size) for size in sizes)
+    return read_raw(image, (x, y, z), kind, most)
 
 
 def _voxel_of(given: str | None, volume: Volume) -> tuple[tuple[float, float, float], str]:

@@ -11,6 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -117,6 +118,28 @@ def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_
             sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
             raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
     return Volume(np.stack(planes), notes=tuple(_order(path, files)))
+
+
+RAW_TYPES = "uint8", "uint16", "int16", "uint32", "int32", "float32"
+
+
+def read_raw(path: Path, sizes: tuple[int, int, int], kind: str = "", max_elements: int = MAX_ELEMENTS) -> Volume:
+    """Read an image of voxels without a header, x fastest, in little-endian order; sizes: voxels along x, y, z; kind:
+    one of RAW_TYPES, uint8 or uint16 by the size of the file if left out. Raises InputFileError."""
+    voxels = prod(sizes)
+    try:
+        there = path.stat().st_size
+    except OSError as error:
+        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
+    kind = kind or ("uint16" if there == 2 * voxels else "uint8")
+    needed = voxels * np.dtype(kind).itemsize
+    if there != needed:
+        told = f"{' x '.join(map(str, sizes))} voxels of {kind} take {needed} bytes, found {there}"
+        raise InputFileError(path, f"{told}: other sizes, another type, or a header?")
+    if voxels > max_elements:
+        raise InputFileError(path, f"holds {voxels} elements, more than the {max_elements} expected at most")
+    values = np.fromfile(path, np.dtype(kind).newbyteorder("<"))
+    return Volume(values.astype(kind, copy=False).reshape(sizes[::-1]))
 
 
 def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
