@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +77,8 @@ def read_plan(path: Path) -> ChipPlan:
         found = path.stat()
     except (OSError, ValueError):
         raise InputFileError(path, "no such file") from None
+    if not S_ISREG(found.st_mode):
+        raise InputFileError(path, "is not a file")
     return _read(path, (found.st_mtime_ns, found.st_size, found.st_ino))
 
 
@@ -108,16 +111,16 @@ def _some(names: list[str]) -> str:
     )
 
 
-def read_text(path: Path) -> str:
-    """The text of a file. Raises InputFileError."""
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a file of `most` bytes. Raises InputFileError."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(most + 1)
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputFileError(path, f"cannot be read: {told}") from None
-    if len(content) > MAX_BYTES:
-        raise InputFileError(path, f"holds more than the {MAX_BYTES} bytes expected at most")
+    if len(content) > most:
+        raise InputFileError(path, f"holds more than the {most} bytes expected at most")
     if b"\0" in content:
         raise InputFileError(path, "is no text")
     try:

@@ -16,6 +16,7 @@ from heatsim.imports.hotspot_configuration import Configuration, find_material, 
 from heatsim.imports.scenarios import find_named_file
 from heatsim.scenario.toml.messages import did_you_mean
 
+MAX_TRACE = 2**26  # bytes
 Line = tuple[int, str]
 
 
@@ -108,21 +109,22 @@ def read_powers(path: Path, layers: Mapping[str, Sequence[str]]) -> np.ndarray:
     """The rows of a trace (n, blocks), W. layers: the names of the blocks of each layer that releases power. Columns
     are found by their names; where blocks of several layers have one name, in the order of the layers, as HotSpot does.
     Raises InputFileError where they are not those of the blocks, each of them once."""
-    lines = [(number, line.split()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
-    names = lines[0][1] if lines else []
+    text = read_text(path, MAX_TRACE).splitlines()
+    lines = ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())
+    _, names = next(lines, (0, []))
     blocks = [name for own in layers.values() for name in own]
     if len(set(blocks)) == len(blocks):
         places = _places_by_name(path, names, blocks)
     else:
         places = _places_by_layer(path, names, layers)
     rows = []
-    for number, fields in lines[1:]:
+    for number, fields in lines:
         if len(fields) != len(names):
             raise InputFileError(path, f"line {number}: expected {len(names)} powers (W), found {len(fields)}")
-        rows.append([read_number(path, number, field, 0.0) for field in fields])
+        rows.append(np.array([read_number(path, number, field, 0.0) for field in fields])[places])
     if not rows:
         raise InputFileError(path, "expected a row of powers (W) below the names, found none")
-    return np.array(rows)[:, places]
+    return np.array(rows)
 
 
 def _places_by_name(path: Path, names: Sequence[str], blocks: Sequence[str]) -> list[int]:

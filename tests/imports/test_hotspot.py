@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -384,3 +385,9 @@ def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_writte
     assert result.exit_code == 2
     assert "chip.flp: 6400 blocks are too many for a scenario file, about 4000 fit" in result.stderr
     assert not Path("chip.toml").exists()
+
+
+def test_a_floorplan_that_is_no_file_is_not_waited_for(imported: Files) -> None:
+    os.mkfifo("pipe.flp")
+    result = imported(file="chip.lcf", chip_lcf=STACK.replace("chip.flp", "pipe.flp"))
+    assert (result.exit_code, "pipe.flp: is not a file" in result.stderr) == (2, True)
