@@ -73,32 +73,21 @@ def library() -> dict[str, dict[str, Any]]:
 
 
 def find_library_materials(document: dict[str, Any]) -> list[str]:
-    """The names of the library that regions, sources, contacts and statistics use and that the document does not
-    define."""
+    """The names of the library by which regions paint and that the document does not define."""
     tables = (document.get("materials"), document.get("ambients"))
     defined = {name for table in tables if isinstance(table, dict) for name in table}
-    wanted = dict.fromkeys(name for name in _named(document) if isinstance(name, str) and name not in defined)
+    wanted = dict.fromkeys(name for name in _painted(document) if name not in defined)
     return [name for name in wanted if name in library()] if wanted else []
 
 
-def _named(document: dict[str, Any]) -> Iterable[Any]:
-    """What stands where the names of materials are expected."""
-    output = document.get("output")
-    statistics = output.get("regions") if isinstance(output, dict) else None
-    for region in _tables(document.get("regions")):
-        labels = region.get("labels")
-        names = labels.get("map") if isinstance(labels, dict) else None
-        yield region.get("material")
-        yield from names.values() if isinstance(names, dict) else ()
-    for table in (*_tables(document.get("sources")), *_tables(statistics)):
-        yield table.get("material")
-    for contact in _tables(document.get("contacts")):
-        between = contact.get("between")
-        yield from between if isinstance(between, list) else ()
-
-
-def _tables(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+def _painted(document: dict[str, Any]) -> Iterable[str]:
+    regions = document.get("regions")
+    for region in regions if isinstance(regions, list) else ():
+        if isinstance(region, dict):
+            labels = region.get("labels")
+            names = labels.get("map") if isinstance(labels, dict) else None
+            painted = [region.get("material"), *(names.values() if isinstance(names, dict) else ())]
+            yield from (name for name in painted if isinstance(name, str))
 
 
 def _as_diffusion(value: Any, info: ValidationInfo) -> Any:

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from helpers.scenario_texts import MINIMAL
 
-from heatsim.errors import ScenarioError
-from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.scenario.material_library import PROPERTIES, library, library_folder
 from heatsim.scenario.materials import ConductivityTable
@@ -93,32 +91,3 @@ def test_a_file_of_ones_own_is_a_library(tmp_path: Path) -> None:
     mine = loads(text, tmp_path / "case.toml").materials["copper"]
     assert mine.density == 1000.0
     assert float(mine.conductivity(T=283.15)) == pytest.approx(2.1)  # type: ignore[operator]
-
-
-ONE_BODY = """\
-grid = { cells = [4, 1, 1], size = [0.1, 0.1, 0.1] }
-time = { integrator = "steady" }
-regions = [{ material = "copper" }]
-initial = { temperature = 300.0 }
-boundary = { x_min = { kind = "fixed", temperature = 350.0 } }
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "refusal"),
-    [
-        ('sources = [{ material = "aluminium", power = 1.0 }]', "sources.0.material: no cell is made of it"),
-        ('output = { regions = [{ name = "a", material = "aluminium", count = 1 }] }', "no cell is"),
-        ('contacts = [{ between = ["copper", "aluminium"], resistance = 1e-3 }]', ""),
-        ('sources = [{ material = "copper", power = 1.0 }]', ""),
-    ],
-)
-def test_names_of_the_library_are_heard_where_no_region_has_them(more: str, refusal: str) -> None:
-    scenario = loads(ONE_BODY + more)
-    if refusal:
-        with pytest.raises(ScenarioError, match=refusal):
-            build_problem(scenario)
-    else:
-        assert ["never touch" in str(each) for each in build_problem(scenario).warnings()] == ["contacts" in more] * (
-            "contacts" in more
-        )
