@@ -54,9 +54,9 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
 quick: $(VENV)/.installed-dev
 	$(PYTEST) -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
 
-# Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour and a half.
+# Kills, signals, damaged, mutated and hostile files by the thousand; prints counts. About two hours and a half.
 faults: $(VENV)/.installed-dev
-	cd tests && for suite in generated corruption nonfinite too_large signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
+	cd tests && for suite in generated corruption nonfinite too_large signals kills disk hostile mutants; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
 
 # The site in build/site. HEATSIM_GALLERY=none runs no scenario; HEATSIM_UPDATE_IMAGES=1 draws docs/images anew.
 docs: $(VENV)/.installed-dev

@@ -146,7 +146,7 @@ def effective(
     directions: str = "xyz",
     *,
     sides: str = "insulated",
-    voxel: tuple[float, float, float] = (1.0, 1.0, 1.0),
+    voxel: tuple[float, float, float] | None = None,
     tolerance: float = 1e-4,
     device: str = "auto",
 ) -> EffectiveConductivity:
@@ -157,15 +157,15 @@ def effective(
         phases: the conductivity of each label, W/(m K), or its diffusivity; 0 for void.
         directions: axes of the gradient.
         sides: "insulated" or "periodic", the faces beside the gradient; "all-periodic": a mean gradient without ends.
-        voxel: edges of a voxel along x, y, z, in any one unit.
+        voxel: edges of a voxel along x, y, z, in any one unit; those of the file, if left out, or cubes.
         tolerance: relative, between the two bounds.
         device: "cpu", "cuda", or "auto" for a GPU if there is one.
 
     Raises `heatsim.errors.HeatsimError`.
     """
     from heatsim.homogenisation import conductivity, media
-    from heatsim.store.inputs import read_volume
+    from heatsim.store.inputs import Volume, read_volume
 
-    volume = read_volume(Path(image)) if isinstance(image, str | Path) else image
-    medium = media.make_medium(volume, phases, voxel)
+    volume = read_volume(Path(image)) if isinstance(image, str | Path) else Volume(image)
+    medium = media.make_medium(volume.values, phases, voxel or volume.voxel or (1.0, 1.0, 1.0))
     return conductivity.find_conductivity(medium, directions, sides=sides, tolerance=tolerance, device=device)

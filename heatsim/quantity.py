@@ -98,7 +98,7 @@ class Quantity:
         """The field of heat conduction that `field_name` gave a name to."""
         if self.is_temperature:
             return name
-        return re.sub("^flux", "heat_flux", re.sub(f"^(peak_)?{self.name}$", r"\1temperature", name))
+        return re.sub("^flux", "heat_flux", re.sub(f"^(peak_)?{re.escape(self.name)}$", r"\1temperature", name))
 
     def key_in_file(self, key: Key) -> Key:
         """The key of a scenario as its file spells it."""

@@ -64,7 +64,14 @@ ROOMS = {
     "heatsim.physics": {"heatsim.scenario", "heatsim.geometry", "heatsim_kernels", "numpy"},
     "heatsim.problem": {"heatsim.scenario", "heatsim.geometry", "heatsim.physics", "heatsim_kernels", "numpy"},
     "heatsim.store": {"h5py", "numpy", "PIL", "av", "tifffile", "heatsim.geometry.grid"},
-    "heatsim.store.inputs": {"heatsim.store.hdf5_input", "heatsim.store.input_checks", "numpy", "PIL", "tifffile"},
+    "heatsim.store.inputs": {
+        "heatsim.store.hdf5_input",
+        "heatsim.store.input_checks",
+        "heatsim.store.tiff",
+        "numpy",
+        "PIL",
+    },
+    "heatsim.store.tiff": {"heatsim.store.input_checks", "numpy", "PIL", "tifffile"},
     "heatsim.plots": {"matplotlib", "numpy"},
     "heatsim.pictures": {
         "heatsim.store",

@@ -13,6 +13,7 @@ from heatsim.errors import RequestError
 
 if TYPE_CHECKING:
     from heatsim.homogenisation.conductivity import EffectiveConductivity
+    from heatsim.store.inputs import Volume
 
 
 @click.command()
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Faces beside the gradient; all-periodic: a mean gradient without ends.",
 )
-@click.option("--voxel", default="1,1,1", help="Edges of a voxel along x, y, z, in any one unit [1,1,1].")
+@click.option("--voxel", help="Edges of a voxel along x, y, z, in any one unit [those of the file, or 1,1,1].")
+@click.option("--raw", metavar="X,Y,Z[,TYPE]", help="Voxels along x, y, z of a .raw file, and their type [uint8].")
 @click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
 @click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
 @click.option(
@@ -41,23 +43,27 @@ if TYPE_CHECKING:
 def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bool, **options: Any) -> None:
     """Find the effective conductivity of a medium from an IMAGE of labels.
 
-    IMAGE is .npy, .npz, HDF5, TIFF, PNG, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives each
-    label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor go
-    to effective.json, phases, temperature and flux on a plane to flux.png.
+    IMAGE is .npy, .npz, HDF5, TIFF, PNG, .raw, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives
+    each label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor
+    go to effective.json, phases, temperature and flux on a plane to flux.png.
     """
     from heatsim.homogenisation import files, fluxes, parts
     from heatsim.homogenisation.conductivity import find_conductivity
     from heatsim.homogenisation.devices import most_voxels
     from heatsim.homogenisation.media import make_medium
-    from heatsim.store.inputs import read_volume
 
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
     wanted = "".join(dict.fromkeys(directions))
     if options["streamlines"]:
         fluxes.require_vtk()
-    volume = read_volume(image, options["dataset"], most_voxels(options["device"]))
-    medium = make_medium(volume, dict(map(_phase, phases)), _voxel(options["voxel"]))
+    volume = _read(image, options["raw"], options["dataset"], most_voxels(options["device"]))
+    voxel, whose = _voxel_of(options["voxel"], volume)
+    for note in volume.notes:
+        click.echo(note, err=True)
+    medium = make_medium(volume.values, dict(map(_phase, phases)), voxel)
+    nz, ny, nx = medium.labels.shape
+    click.echo(f"{image}: {nx} x {ny} x {nz} voxels of {' x '.join(f'{edge:g}' for edge in voxel)}{whose}", err=True)
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
     how = {name: options[name] for name in ("sides", "tolerance", "device")}
     found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)
@@ -92,6 +98,37 @@ def _phase(text: str) -> tuple[int, float]:
         return int(label), float(value)
     except ValueError:
         raise RequestError(f"--phase: expected a whole label and a conductivity, as 1=200, found {text!r}") from None
+
+
+def _read(image: Path, raw: str | None, dataset: str | None, most: int) -> Volume:
+    from heatsim.store.inputs import RAW_TYPES, read_raw, read_volume
+
+    if raw is None and image.suffix.lower() == ".raw":
+        raise RequestError(f"{image}: a .raw file does not say its size: give it, as --raw 100,100,80")
+    if raw is None:
+        return read_volume(image, dataset, most)
+    *sizes, last = raw.split(",")
+    kind = last.strip() if last.strip() in RAW_TYPES else ""
+    sizes = sizes if kind else [*sizes, last]
+    if len(sizes) != 3 or not all(size.strip().isdecimal() and 0 < len(size.strip()) < 10 for size in sizes):
+        expected = f"expected three whole numbers, and one of {', '.join(RAW_TYPES)} if need be, as 100,100,80,uint16"
+        raise RequestError(f"--raw: {expected}, found {raw!r}")
+    x, y, z = (int(size) for size in sizes)
+    return read_raw(image, (x, y, z), kind, most)
+
+
+def _voxel_of(given: str | None, volume: Volume) -> tuple[tuple[float, float, float], str]:
+    """The edges of a voxel, and in words where they come from: given, of the file, or cubes."""
+    unit = f" {volume.unit}" if volume.unit else ""
+    if given is None:
+        return (volume.voxel, f"{unit}, as the file says") if volume.voxel else ((1.0, 1.0, 1.0), " (along x, y, z)")
+    voxel = _voxel(given)
+    if volume.voxel is not None:
+        ratios = [mine / own for mine, own in zip(voxel, volume.voxel, strict=True)]
+        if max(ratios) > 1.001 * min(ratios):
+            own = ",".join(f"{edge:g}" for edge in volume.voxel)
+            return voxel, f", where the file says {own}{unit}"
+    return voxel, ", as --voxel says"
 
 
 def _voxel(text: str) -> tuple[float, float, float]:

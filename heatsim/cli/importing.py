@@ -7,20 +7,21 @@ from pathlib import Path
 
 import click
 
-from heatsim.errors import RequestError
+from heatsim.errors import RequestError, ScenarioError
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--powers", type=click.Path(path_type=Path), help="Power trace of HotSpot's blocks (.ptrace).")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of HotSpot (.config).")
+@click.option("--materials", type=click.Path(path_type=Path), help="Materials of HotSpot (.materials).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario file [beside FILE].")
 @click.option("--cells", type=click.IntRange(4, 1000), help="Cells across the die [48; of a .stk its own].")
 @click.option("--steady", is_flag=True, help="The steady state of the mean powers, in place of the trace.")
 @click.option("--force", is_flag=True, help="Replace the scenario file.")
 def import_(
-    file: Path, powers: Path | None, config: Path | None, output: Path | None, cells: int | None, steady: bool,
-    force: bool,
+    file: Path, powers: Path | None, config: Path | None, materials: Path | None, output: Path | None,
+    cells: int | None, steady: bool, force: bool,
 ) -> None:  # fmt: skip
     """Make a scenario of a chip from the files of HotSpot or 3D-ICE.
 
@@ -33,6 +34,7 @@ def import_(
     from heatsim.imports.scenarios import powers_file
     from heatsim.imports.three_d_ice import import_stack
     from heatsim.scenario import load
+    from heatsim.scenario.toml.document import require_text
     from heatsim.store.atomic import write_atomically
 
     target = output or file.with_suffix(".toml")
@@ -44,13 +46,20 @@ def import_(
     elif powers is None:
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
-        found = import_hotspot(HotspotFiles(file, powers, config), target, cells or 48, steady=steady)
+        found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
+    text, blocks = found.toml, len(found.document["sources"])
+    try:
+        require_text(text, target)
+    except ScenarioError as error:
+        raise RequestError(
+            f"{file}: {blocks} blocks are too many for a scenario file, about 4000 fit ({error})"
+        ) from None
     if found.powers:
         write_atomically(table, found.powers.encode())
-    write_atomically(target, found.toml.encode())
+    write_atomically(target, text.encode())
     for note in found.notes:
         click.echo(f"warning: {note}", err=True)
-    cells_made, blocks = prod(load(target, trust=True).grid.cells), len(found.document["sources"])
+    cells_made = prod(load(target, trust=True).grid.cells)
     within = all(path.resolve().is_relative_to(target.parent.resolve()) for path in found.floorplans)
     command = f"heatsim run {target}{'' if within else ' --trust'}"
     click.echo(f"{target}: {blocks} blocks, {cells_made} cells; {command}")

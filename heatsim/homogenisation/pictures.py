@@ -54,7 +54,7 @@ def _flux_size(medium: Medium, temperature: np.ndarray, gradient: int, middle: i
     squared = sum(values**2 for values in voxel_fluxes(medium, temperature, gradient, slab))
     size = np.sqrt(np.asarray(squared)).take(middle - first, axis=place)
     size = np.where(np.isnan(temperature.take(middle, axis=place)), np.nan, size)
-    return np.asarray(size / (np.nanmean(size) if np.isfinite(size).any() else 1.0))
+    return np.asarray(size / ((np.nanmean(size) if np.isfinite(size).any() else 0.0) or 1.0))
 
 
 def draw_streamlines(path: Path, medium: Medium, lines: Mapping[str, Sequence[Streamline]], title: str) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.geometry.floorplans import SLACK, ChipBlock, read_floorplan
-from heatsim.imports.hotspot_files import ChipLayer, read_configuration, read_layers, read_powers
+from heatsim.geometry.floorplans import SLACK, ChipBlock, ChipPlan, read_plan
+from heatsim.imports.hotspot_configuration import Configuration, read_configuration
+from heatsim.imports.hotspot_files import ChipLayer, read_layers, read_powers
 from heatsim.imports.scenarios import Imported, add_blocks, block_edges, relative_name, solid
 
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
@@ -27,38 +28,90 @@ CELLS_IN_LAYER = {"heated": 4, "other": 2, "spreader": 4, "sink": 8}
 
 @dataclass(frozen=True)
 class HotspotFiles:
-    """stack: the floorplan of a die (.flp), or layers (.lcf); powers: a trace; configuration."""
+    """stack: the floorplan of a die (.flp), or layers (.lcf); powers: a trace; configuration; materials, in place of
+    the file that the configuration names."""
 
     stack: Path
     powers: Path
     configuration: Path | None = None
+    materials: Path | None = None
 
 
 def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady: bool = False) -> Imported:
     """The scenario of a chip, to be written to the file `target`; cells: across the longer side of the die, at least.
     steady: the steady state of the mean powers, in place of the trace. Raises `HeatsimError`."""
-    values = read_configuration(files.configuration)
-    layers = read_layers(files.stack, values)
-    blocks = {layer.floorplan: read_floorplan(layer.floorplan) for layer in layers}
+    configuration = read_configuration(files.configuration, files.materials)
+    values = configuration.values
+    layers = read_layers(files.stack, configuration)
+    plans = {layer.floorplan: read_plan(layer.floorplan) for layer in layers}
+    blocks = {file: plan.blocks for file, plan in plans.items()}
     die = _extent(blocks[layers[0].floorplan])
     _require_fit(layers, blocks, die, values)
     document = _stack(layers, blocks, values, die, cells)
     document["title"] = f"{files.stack.stem}, from HotSpot"
     at = [0.5 * (values["s_sink"] - size) - start for start, size in zip(die[:2], die[2:], strict=True)]
     heated = list[tuple[str, dict[str, Any]]]()
+    names = _names_of_blocks(layers, plans)
     for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan]]:
         place = {"file": relative_name(layer.floorplan, target), "unit": block.name, "z": layer.z, "at": at}
         if layer.heated:
-            heated.append((block.name, place))
+            heated.append((names[layer.name, block.name], place))
         if block.conductivity not in (None, layer.conductivity):
             name = f"{layer.name}_{block.name}"
             capacity = block.capacity or layer.capacity
             document["materials"][name] = _material(layer, block.conductivity or layer.conductivity, capacity)
             document["regions"].append({"material": name, "floorplan": place})
-    powers = read_powers(files.powers, [name for name, _ in heated])
+    powers = _powers(files.powers, layers, plans)
     slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
     table = add_blocks(document, target, heated, powers, slot)
-    return Imported(document, table, [*blocks], _gaps(layers, blocks))
+    notes = [*configuration.notes, *(note for plan in plans.values() for note in plan.notes), *_gaps(layers, blocks)]
+    notes += _left_out(files, configuration, blocks, transient=slot > 0)
+    return Imported(document, table, [*blocks], notes)
+
+
+def _names_of_blocks(layers: Sequence[ChipLayer], plans: Mapping[Path, ChipPlan]) -> dict[tuple[str, str], str]:
+    """The names of the blocks that release power, by layer and block: with that of the layer, if those of blocks are
+    not enough to tell them apart."""
+    found = [(layer.name, block.name) for layer in layers if layer.heated for block in plans[layer.floorplan].blocks]
+    alone = len({block for _, block in found}) == len(found)
+    return {(layer, block): block if alone else f"{layer}_{block}" for layer, block in found}
+
+
+def _powers(file: Path, layers: Sequence[ChipLayer], plans: Mapping[Path, ChipPlan]) -> np.ndarray:
+    """The rows of a trace (n, blocks), W. Raises InputFileError if a block without an area has a power."""
+    every = {
+        layer.name: [*plans[layer.floorplan].blocks, *plans[layer.floorplan].flat] for layer in layers if layer.heated
+    }
+    powers = read_powers(file, {layer: [block.name for block in blocks] for layer, blocks in every.items()})
+    flat = [block.top <= block.bottom or block.right <= block.left for blocks in every.values() for block in blocks]
+    for block, values, has_none in zip([each for own in every.values() for each in own], powers.T, flat, strict=True):
+        if has_none and values.any():
+            raise InputFileError(file, f"block {block.name!r} has no area, but releases up to {values.max():g} W")
+    return powers[:, ~np.array(flat)]
+
+
+def _left_out(
+    files: HotspotFiles, configuration: Configuration, blocks: Mapping[Path, Sequence[ChipBlock]], *, transient: bool
+) -> list[str]:
+    """What to tell of what HotSpot would take, and heatsim does not, or the other way round."""
+    notes, values, file = list[str](), configuration.values, files.configuration
+    if transient:
+        own = values["p_sink"] * values["s_sink"] ** 2 * values["t_sink"]
+        told = f"c_convec, {values['c_convec']:g} J/K between the sink and the ambient, is left out"
+        notes.append(f"{file or 'HotSpot'}: {told}: the sink warms with its own {own:.4g} J/K alone")
+        if configuration.start:
+            told = (
+                f"initial temperatures are not read from {configuration.start}; all start at {values['init_temp']:g} K"
+            )
+            notes.append(f"{file}: {told}")
+    if configuration.layers and files.stack.suffix != ".lcf":
+        notes.append(f"{file}: names the layers {configuration.layers}, which HotSpot takes in place of {files.stack}")
+    for path, plan in blocks.items():
+        own_values = [block.name for block in plan if block.conductivity is not None]
+        if own_values and not (configuration.detailed and files.stack.suffix == ".lcf"):
+            told = "the resistivity of blocks is taken, as HotSpot does of layers (.lcf) alone, with -detailed_3D on"
+            notes.append(f"{path}: {told}")
+    return notes
 
 
 def _require_fit(

@@ -1,4 +1,4 @@
-"""The files of HotSpot: configuration, layers of a stack, power traces."""
+"""The files of HotSpot: layers of a stack, power traces."""
 
 from __future__ import annotations
 
@@ -10,39 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.errors import InputFileError, RequestError
+from heatsim.errors import InputFileError
 from heatsim.geometry.floorplans import read_text
+from heatsim.imports.hotspot_configuration import Configuration, find_material, read_number
+from heatsim.imports.scenarios import find_named_file
 from heatsim.scenario.toml.messages import did_you_mean
 
-# What HotSpot takes where a configuration does not say otherwise, as in its example.config; SI units.
-DEFAULTS = {
-    "t_chip": 0.00015,
-    "k_chip": 130.0,
-    "p_chip": 1630300.0,
-    "t_interface": 2e-5,
-    "k_interface": 4.0,
-    "p_interface": 4e6,
-    "s_spreader": 0.03,
-    "t_spreader": 0.001,
-    "k_spreader": 400.0,
-    "p_spreader": 3.55e6,
-    "s_sink": 0.06,
-    "t_sink": 0.0069,
-    "k_sink": 400.0,
-    "p_sink": 3.55e6,
-    "r_convec": 0.1,
-    "ambient": 318.15,
-    "init_temp": 318.15,
-    "sampling_intvl": 0.01,
-}
-# Models that have no counterpart here, by the key that switches them on.
-REFUSED = {
-    "model_secondary": "a secondary path for heat",
-    "use_microfluidic_cooling": "microchannels",
-    "package_model_used": "a package model",
-    "leakage_used": "leakage that depends on temperature",
-}
-LINES_OF_LAYER = 7
+MAX_TRACE = 2**26  # bytes
+Line = tuple[int, str]
 
 
 class ChipLayer(NamedTuple):
@@ -64,26 +39,11 @@ class ChipLayer(NamedTuple):
         return [self.bottom, self.bottom + self.thickness]
 
 
-def read_configuration(path: Path | None) -> dict[str, float]:
-    """The numbers of a configuration by their names, or those of HotSpot where it has none. Raises InputFileError, and
-    RequestError for a model that cannot be imported."""
-    values, text = dict(DEFAULTS), "" if path is None else read_text(path)
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split("#")[0].split()
-        if len(fields) < 2 or not fields[0].startswith("-"):
-            continue
-        name = fields[0][1:]
-        if name in REFUSED and fields[1] not in ("0", "0.0"):
-            raise RequestError(f"{path}: line {number}: -{name}: {REFUSED[name]} cannot be imported")
-        if name in DEFAULTS:
-            values[name] = _number(path, number, fields[1])
-    return values
-
-
-def read_layers(path: Path, values: Mapping[str, float]) -> list[ChipLayer]:
-    """The layers from the bottom up: those of a file (.lcf), or of a floorplan a die and the interface above it. Raises
-    InputFileError."""
-    found = [*(_layers_of(path) if path.suffix == ".lcf" else _usual_layers(path, values))]
+def read_layers(path: Path, configuration: Configuration) -> list[ChipLayer]:
+    """The layers from the bottom up: those of a file (.lcf), or of a floorplan a die and the interface above it. What
+    there is to tell is added to the notes of the configuration. Raises InputFileError."""
+    of_file = path.suffix == ".lcf"
+    found = _layers_of(path, configuration) if of_file else [*_usual_layers(path, configuration.values)]
     bottoms = accumulate((layer.thickness for layer in found), initial=0.0)
     layers = [layer._replace(bottom=bottom) for layer, bottom in zip(found, bottoms, strict=False)]
     if not any(layer.heated for layer in layers):
@@ -97,54 +57,102 @@ def _usual_layers(floorplan: Path, values: Mapping[str, float]) -> Iterator[Chip
         yield ChipLayer(name, 0.0, thickness, conductivity, capacity, True, heated, floorplan)
 
 
-def _layers_of(path: Path) -> Iterator[ChipLayer]:
-    """Groups of lines: number, lateral heat flow, power, heat capacity, resistivity, thickness, floorplan."""
+def _layers_of(path: Path, configuration: Configuration) -> list[ChipLayer]:
+    """Groups of lines: number, which says where in the stack it is; lateral heat flow; power; heat capacity and
+    resistivity, or in place of both the name of a material; thickness; floorplan."""
     lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(read_text(path).splitlines(), 1)]
-    lines = [each for each in lines if each[1]]
-    if not lines or len(lines) % LINES_OF_LAYER:
-        raise InputFileError(path, f"expected {LINES_OF_LAYER} lines for each layer, found {len(lines)} in all")
-    for start in range(0, len(lines), LINES_OF_LAYER):
-        (_, number), lateral, heated, *rest, (_, plan) = lines[start : start + LINES_OF_LAYER]
-        for line, flag in (lateral, heated):
-            if flag not in ("Y", "N"):
-                raise InputFileError(path, f"line {line}: expected Y or N, found {flag!r}")
-        capacity, resistivity, thickness = (_number(path, *each) for each in rest)
-        flags = lateral[1] == "Y", heated[1] == "Y"
-        yield ChipLayer(f"layer_{number}", 0.0, thickness, 1.0 / resistivity, capacity, *flags, path.parent / plan)
+    rest, found = [each for each in lines if each[1]], dict[int, ChipLayer]()
+    while rest:
+        start, name = rest[0]
+        fields = 7 if len(rest) < 4 or _is_number(rest[3][1]) else 6
+        if len(rest) < fields:
+            raise InputFileError(path, f"line {start}: expected {fields} lines for each layer, found {len(rest)} more")
+        if not name.isdecimal() or len(name) > 6:
+            raise InputFileError(path, f"line {start}: expected the number of a layer, found {name[:80]!r}")
+        number, layer = int(name), _layer_of(path, rest[1:fields], configuration)
+        if number in found:
+            raise InputFileError(path, f"line {start}: there is a layer {number} already")
+        found[number] = layer._replace(name=f"layer_{number}")
+        rest = rest[fields:]
+    numbers = sorted(found)
+    if numbers != [*range(len(numbers))]:
+        told = f"expected layers from 0 to {len(numbers) - 1}, found {', '.join(map(str, numbers[:12]))}"
+        raise InputFileError(path, told if numbers else "expected 7 lines for each layer, found none")
+    return [found[number] for number in numbers]
 
 
-def read_powers(path: Path, blocks: Sequence[str]) -> np.ndarray:
-    """The rows of a trace (n, blocks), W. Raises InputFileError where its columns are not those of the blocks, each of
-    them once."""
-    lines = [(number, line.split()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
-    names = lines[0][1] if lines else []
+def _layer_of(path: Path, lines: Sequence[Line], configuration: Configuration) -> ChipLayer:
+    """The layer of these lines, at the bottom and without a name."""
+    lateral, heated, *made_of, thickness, (_, plan) = lines
+    for line, flag in (lateral, heated):
+        if flag not in ("Y", "N", "y", "n"):
+            raise InputFileError(path, f"line {line}: expected Y or N, found {flag[:80]!r}")
+    if len(made_of) == 1:
+        conductivity, capacity = find_material(path, *made_of[0], configuration.materials)
+    else:
+        capacity, resistivity = (read_number(path, *each) for each in made_of)
+        conductivity = 1.0 / resistivity
+    flows, releases = (flag in "Yy" for _, flag in (lateral, heated))
+    floorplan = find_named_file(plan, path, configuration.notes)
+    return ChipLayer("", 0.0, read_number(path, *thickness), conductivity, capacity, flows, releases, floorplan)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_powers(path: Path, layers: Mapping[str, Sequence[str]]) -> np.ndarray:
+    """The rows of a trace (n, blocks), W. layers: the names of the blocks of each layer that releases power. Columns
+    are found by their names; where blocks of several layers have one name, in the order of the layers, as HotSpot does.
+    Raises InputFileError where they are not those of the blocks, each of them once."""
+    text = read_text(path, MAX_TRACE).splitlines()
+    lines = ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())
+    _, names = next(lines, (0, []))
+    blocks = [name for own in layers.values() for name in own]
+    if len(set(blocks)) == len(blocks):
+        places = _places_by_name(path, names, blocks)
+    else:
+        places = _places_by_layer(path, names, layers)
+    rows = []
+    for number, fields in lines:
+        if len(fields) != len(names):
+            raise InputFileError(path, f"line {number}: expected {len(names)} powers (W), found {len(fields)}")
+        rows.append(np.array([read_number(path, number, field, 0.0) for field in fields])[places])
+    if not rows:
+        raise InputFileError(path, "expected a row of powers (W) below the names, found none")
+    return np.array(rows)
+
+
+def _places_by_name(path: Path, names: Sequence[str], blocks: Sequence[str]) -> list[int]:
     known, columns = set(blocks), Counter(names)
     for name in names:
         if name not in known:
             hint = did_you_mean(name, blocks)
-            told = f"line 1: expected the names of blocks that release power, found {name!r}"
+            told = f"line 1: expected the names of blocks that release power, found {name[:80]!r}"
             raise InputFileError(path, f"{told} ({hint})" if hint else told)
     for name in blocks:
         if columns[name] != 1:
             raise InputFileError(path, f"line 1: expected a column for block {name!r}, found {columns[name]}")
-    rows = []
-    for number, fields in lines[1:]:
-        if len(fields) != len(names):
-            raise InputFileError(path, f"line {number}: expected {len(names)} powers (W), found {len(fields)}")
-        rows.append([_number(path, number, field, 0.0) for field in fields])
-    if not rows:
-        raise InputFileError(path, "expected a row of powers (W) below the names, found none")
     place = {name: number for number, name in enumerate(names)}
-    return np.array(rows)[:, [place[name] for name in blocks]]
+    return [place[name] for name in blocks]
 
 
-def _number(path: Path | None, line: int, text: str, least: float | None = None) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    good = np.isfinite(value) and (value > 0 if least is None else value >= least)
-    if not good:
-        expected = "> 0" if least is None else f">= {least:g}"
-        raise InputFileError(path or Path(), f"line {line}: expected a number {expected}, found {text!r}")
-    return value
+def _places_by_layer(path: Path, names: Sequence[str], layers: Mapping[str, Sequence[str]]) -> list[int]:
+    places, start = list[int](), 0
+    for layer, blocks in layers.items():
+        own = names[start : start + len(blocks)]
+        if sorted(own) != sorted(blocks):
+            missing = next(iter(Counter(blocks) - Counter(own)), "")
+            told = (
+                f"line 1: expected the {len(blocks)} blocks of {layer} from column {start + 1} on, since layers have "
+            )
+            raise InputFileError(path, f"{told}blocks of one name; {missing!r} is not among them")
+        places += [start + own.index(name) for name in blocks]
+        start += len(blocks)
+    if len(names) > start:
+        raise InputFileError(path, f"line 1: expected {start} columns, found {len(names)}")
+    return places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from os.path import relpath
@@ -13,6 +14,7 @@ import tomli_w
 
 from heatsim.geometry.floorplans import SLACK
 
+_BREAK = re.compile(r"\n\s+")
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
 GROWTH = 1.5  # of cells from one to the next beside the blocks
 SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
@@ -29,8 +31,9 @@ class Imported(NamedTuple):
 
     @property
     def toml(self) -> str:
-        """The text of the scenario."""
-        return tomli_w.dumps(self.document)
+        """The text of the scenario, arrays of numbers on one line."""
+        text = tomli_w.dumps(self.document)
+        return re.sub(r"\[\n\s+([^][{}\"]*?),\n\]", lambda found: f"[{re.sub(_BREAK, ' ', found[1])}]", text)
 
 
 def powers_file(target: Path) -> Path:
@@ -102,6 +105,26 @@ def add_blocks(
     ]
     document["output"]["regions"] = [{"name": name, "floorplan": place, **looks} for name, place in blocks]
     return _powers_over_time([name for name, _ in blocks], powers, slot) if slot else ""
+
+
+def find_named_file(name: str, file: Path, notes: list[str]) -> Path:
+    """A file that another names, as programs do from the folder where they are started: beside it, in the working
+    folder, in the folders around it, or by the last part of its name beside it. Where it is not the first of these,
+    which was taken is added to the notes. The first, if there is none of them."""
+    first = file.parent / name
+    places = [Path(name), *(folder / name for folder in file.absolute().parents[1:]), file.parent / Path(name).name]
+    for place in [] if _is_file(first) else places:
+        if _is_file(place):
+            notes.append(f"{file}: names {name}, which is not beside it: {relpath(place)} is taken")
+            return Path(relpath(place))
+    return first
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def relative_name(file: Path, target: Path) -> str:

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.geometry.floorplans import MICRO, NUMBER, ChipBlock, read_floorplan, read_text, without_comments
-from heatsim.imports.scenarios import Imported, add_blocks, block_edges, relative_name, solid
+from heatsim.geometry.floorplans import MICRO, NUMBER, ChipBlock, read_plan, read_text, without_comments
+from heatsim.imports.scenarios import Imported, add_blocks, block_edges, find_named_file, relative_name, solid
 
 _HEADS = r"material|microchannel|(?:\w+ )*heat sink|die|layer|dimensions|stack|solver|output"
 _SECTION = re.compile(rf"^\s*({_HEADS})\b([^:;]*):", re.MULTILINE)
 REFUSED = {"microchannel": "microchannels", "channel": "microchannels", "pinfin": "pin fins", "layout": "layouts"}
 CELLS = {"source": 2, "layer": 4}  # of a layer, from bottom to top
+LEAST, MOST = 1e-30, 1e12  # of a number that can be computed with, in micrometres and what is made of them
 
 Material = tuple[float | list[float], float]
 
@@ -46,7 +47,7 @@ class _Layer(NamedTuple):
 class _Stack(NamedTuple):
     """materials: conductivity, W/(m K), one or along x, y, z, and capacity, J/(m3 K); sinks: coefficient, W/(m2 K), and
     temperature, K, of faces; layers from the bottom up; size and cell: along x and y, m; slot: s, 0 of a steady state;
-    start: K."""
+    start: K; notes: what to tell."""
 
     materials: dict[str, Material]
     sinks: dict[str, tuple[float, float]]
@@ -55,13 +56,16 @@ class _Stack(NamedTuple):
     cell: float
     slot: float
     start: float
+    notes: list[str]
 
 
 def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: bool = False) -> Imported:
     """The scenario of a stack (.stk), to be written to the file `target`; cells: across the longer side of the chip, at
-    least; those of the stack, if left out. steady: the steady state of the mean powers. Raises `HeatsimError`."""
+    least; those of the stack, if left out. steady: the steady state of the mean powers, of a stack in time. That of a
+    stack whose solver is steady has the first powers, as 3D-ICE takes them. Raises `HeatsimError`."""
     stack = _read(file)
-    plans = {layer.floorplan: read_floorplan(layer.floorplan) for layer in stack.layers if layer.floorplan}
+    read = {layer.floorplan: read_plan(layer.floorplan) for layer in stack.layers if layer.floorplan}
+    plans = {path: plan.blocks for path, plan in read.items()}
     if not plans:
         raise InputFileError(file, "expected a die with a floorplan in the stack, found none")
     for path, blocks in plans.items():
@@ -83,12 +87,28 @@ def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: 
                     raise InputFileError(layer.floorplan, f"block {block.name!r}: the stack has no {block.material!r}")
                 document["materials"][block.material] = solid(*stack.materials[block.material])
                 document["regions"].append({"material": block.material, "floorplan": place})
-    slots = max(map(len, powers))
-    table = np.array([[*each, *[each[-1]] * (slots - len(each))] for each in powers]).T
-    text = add_blocks(document, target, heated, table, stack.slot if slots > 1 and not steady else 0.0)
+    table, told = _over_slots(file, powers, in_time=stack.slot > 0)
+    text = add_blocks(document, target, heated, table, stack.slot if len(table) > 1 and not steady else 0.0)
     idle = [name for (name, _), each in zip(heated, powers, strict=True) if not any(each)]
     notes = [f"{file}: no power is given for {', '.join(idle[:8])}{', ...' if len(idle) > 8 else ''}"] if idle else []
+    notes += [*stack.notes, *(note for plan in read.values() for note in plan.notes), *told]
     return Imported(document, text, [*plans], notes)
+
+
+def _over_slots(file: Path, powers: list[tuple[float, ...]], *, in_time: bool) -> tuple[np.ndarray, list[str]]:
+    """The powers (slots, blocks), W, and what to tell: in a steady state the first of each block; in time up to the
+    last slot for which each block with several has a power, where 3D-ICE ends."""
+    lengths = {len(each) for each in powers if len(each) > 1}
+    slots = min(lengths, default=1) if in_time else 1
+    notes = list[str]()
+    if not in_time and any(len(set(each)) > 1 for each in powers):
+        notes = [f"{file}: of several powers the first is taken, as 3D-ICE does where the solver is steady"]
+    if in_time and len(lengths) > 1:
+        notes = [f"{file}: blocks have {min(lengths)} to {max(lengths)} powers; {slots} slots are taken, as by 3D-ICE"]
+    one = sum(len(each) == 1 and each[0] > 0 for each in powers)
+    if in_time and slots > 1 and one:
+        notes.append(f"{file}: {one} of {len(powers)} blocks have one power, which is taken in all {slots} slots")
+    return np.array([(*each, *[each[-1]] * slots)[:slots] for each in powers]).T, notes
 
 
 def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...]], size: float) -> dict[str, Any]:
@@ -125,7 +145,10 @@ def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...
 
 def _read(path: Path) -> _Stack:
     text = without_comments(read_text(path))
-    heads = [*_SECTION.finditer(text)]
+    heads, notes = [*_SECTION.finditer(text)], list[str]()
+    if not heads or text[: heads[0].start()].strip():
+        found = text.strip()[:80] or "nothing"
+        raise InputFileError(path, f"expected a stack of 3D-ICE, which begins as material NAME :, found {found!r}")
     ends = [*(head.start() for head in heads[1:]), len(text)]
     sections = [(head[1], head[2].strip(), text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
     for kind, name, body in sections:
@@ -150,7 +173,7 @@ def _read(path: Path) -> _Stack:
     dimensions, solver = bodies.get("dimensions", ""), bodies.get("solver", "")
     length = _value(path, "dimensions", dimensions, "chip length")
     width = _value(path, "dimensions", dimensions.partition("chip")[2], "width")
-    layers = [*_layers(path, sections, materials)][::-1]
+    layers = [*_layers(path, sections, materials, notes)][::-1]
     bottoms = accumulate((layer.thickness for layer in layers), initial=0.0)
     slot = re.search(rf"\bslot\s+({NUMBER})", solver)
     return _Stack(
@@ -161,37 +184,59 @@ def _read(path: Path) -> _Stack:
         _value(path, "dimensions", dimensions, "cell length") * MICRO,
         float(slot[1]) if slot and "transient" in solver else 0.0,
         _value(path, "solver", solver, "initial temperature"),
+        notes,
     )
 
 
-def _layers(path: Path, sections: list[tuple[str, str, str]], materials: Mapping[str, Material]) -> Iterator[_Layer]:
+def _layers(
+    path: Path, sections: list[tuple[str, str, str]], materials: Mapping[str, Material], notes: list[str]
+) -> Iterator[_Layer]:
     """The layers from the top down."""
-    declared, dies = dict[str, _Layer](), dict[str, list[_Layer]]()
-    for kind, name, body in sections:
-        if kind == "layer":
-            declared[name] = _Layer(
-                _value(path, f"layer {name}", body, "height") * MICRO, _word(path, name, body), False
-            )
-        elif kind == "die":
-            found = re.findall(rf"\b(layer|source)\s+({NUMBER})\s+(\w+)\s*;", body)
-            dies[name] = [_Layer(float(height) * MICRO, material, word == "source") for word, height, material in found]
+    declared = {
+        name: _Layer(_value(path, f"layer {name}", body, "height") * MICRO, _word(path, name, body), False)
+        for kind, name, body in sections
+        if kind == "layer"
+    }
+    dies = {name: [*_layers_of_die(path, name, body, declared)] for kind, name, body in sections if kind == "die"}
     stacked = [body for kind, _, body in sections if kind == "stack"]
     for statement in (each.strip() for each in ";".join(stacked).split(";")):
         plain = re.fullmatch(rf"layer\s+(\w+)\s+({NUMBER})\s+(\w+)", statement)
         named = re.fullmatch(r"layer\s+(\w+)\s+(\w+)(?:\s+discretization.*)?", statement)
         die = re.fullmatch(r'die\s+(\w+)\s+(\w+)\s+floorplan\s+"([^"]+)"(?:\s+discretization.*)?', statement)
         if plain:
-            yield _known(path, _Layer(float(plain[2]) * MICRO, plain[3], False), materials)
+            yield _known(path, _Layer(_thickness(path, "stack", plain[2]), plain[3], False), materials)
         elif named and named[2] in declared:
             yield _known(path, declared[named[2]], materials)
         elif die and die[2] in dies:
+            floorplan = find_named_file(die[3], path, notes)
             for layer in dies[die[2]]:
-                heated = layer._replace(die=die[1], floorplan=path.parent / die[3]) if layer.source else layer
+                heated = layer._replace(die=die[1], floorplan=floorplan) if layer.source else layer
                 yield _known(path, heated, materials)
         elif statement:
             raise InputFileError(
                 path, f"stack: expected a layer or a die that the file declares, found {statement[:80]!r}"
             )
+
+
+def _layers_of_die(path: Path, die: str, body: str, declared: Mapping[str, _Layer]) -> Iterator[_Layer]:
+    """The layers of a die from the top down, each by thickness and material, or by the name of one that is declared."""
+    for statement in (each.strip() for each in body.split(";")):
+        plain = re.fullmatch(rf"(layer|source)\s+({NUMBER})\s+(\w+)", statement)
+        named = re.fullmatch(r"(layer|source)\s+(\w+)", statement)
+        if plain:
+            yield _Layer(_thickness(path, f"die {die}", plain[2]), plain[3], plain[1] == "source")
+        elif named and named[2] in declared:
+            yield declared[named[2]]._replace(source=named[1] == "source")
+        elif statement:
+            expected = "layer or source, with a thickness and a material or the name of a layer"
+            raise InputFileError(path, f"die {die}: expected {expected}, found {statement[:80]!r}")
+
+
+def _thickness(path: Path, where: str, number: str) -> float:
+    """Of a layer, m."""
+    if not LEAST < float(number) < MOST:
+        raise InputFileError(path, f"{where}: expected a thickness > 0 (um), found {number[:80]}")
+    return float(number) * MICRO
 
 
 def _known(path: Path, layer: _Layer, materials: Mapping[str, Material]) -> _Layer:
@@ -203,7 +248,7 @@ def _known(path: Path, layer: _Layer, materials: Mapping[str, Material]) -> _Lay
 def _value(path: Path, where: str, text: str, words: str) -> float:
     """The number after some words."""
     found = re.search(r"\s+".join([*words.split(), f"({NUMBER})"]), text)
-    if found is None or not 0.0 < float(found[1]) < np.inf:
+    if found is None or not LEAST < float(found[1]) < MOST:
         raise InputFileError(path, f"{where}: expected {words} and a number > 0")
     return float(found[1])
 

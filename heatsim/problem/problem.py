@@ -33,6 +33,7 @@ from heatsim.problem.warnings import (
     beams_on_ambients,
     beams_through_the_bottom,
     cells_left_out,
+    floorplans_as_read,
     idle_contacts,
     patches_off_their_areas,
     probes_in_ambients,
@@ -390,6 +391,7 @@ class Problem:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
         found = [*idle_contacts(scenario, self.zones, self.cell_classes), *cells_left_out(self.untied)]
+        found += floorplans_as_read(scenario)
         found += probes_in_ambients(scenario, grid, self.zones, self.materials.solids)
         found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
         found += beams_through_the_bottom(grid, beams)

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 from math import dist
+from pathlib import Path
 
 import numpy as np
 
+from heatsim.geometry.floorplans import read_plan
 from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.geometry.voxelise import contains_points, covered_volume
 from heatsim.physics.boundary_faces import BoundaryFaces, Points
@@ -22,6 +24,7 @@ from heatsim.physics.sources.beam_path import BeamPath
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.checks.materials_and_faces import shapes_with_keys
 from heatsim.scenario.regions import Shape
 from heatsim.scenario.sources import GaussianBeam
 from heatsim.scenario.toml.positions import Key, KeyIssue
@@ -172,6 +175,8 @@ def cells_left_out(untied: int) -> Iterator[KeyIssue]:
 
 def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -> Iterator[KeyIssue]:
     """Contacts between materials that never touch."""
+    if not scenario.contacts:
+        return
     own = np.array(zones.materials)[cell_classes.zone]
     pairs = np.unique(np.stack((np.repeat(own, 6), cell_classes.beyond.reshape(-1))), axis=1).T.tolist()
     names = [*scenario.materials, *scenario.ambients]
@@ -242,3 +247,16 @@ def _cells_below(grid: CellGrid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
         above = np.searchsorted(faces, place, side="left" if axis == "z" else "right")
         found.append(np.clip(above - 1, 0, len(faces) - 2))
     return tuple(found[::-1])
+
+
+# --- floorplans that are not taken as they are
+
+
+def floorplans_as_read(scenario: Scenario) -> Iterator[KeyIssue]:
+    """Blocks of floorplans that are left out or cut, each file once."""
+    told = set[Path]()
+    for key, shape in shapes_with_keys(scenario.regions, scenario.sources, scenario.output):
+        if shape.floorplan is not None and shape.floorplan.file not in told:
+            told.add(shape.floorplan.file)
+            for note in read_plan(shape.floorplan.file).notes:
+                yield KeyIssue((*key, "floorplan", "file"), note)

@@ -5,11 +5,15 @@ Nothing is unpickled, no other file is opened, and the size is bounded before an
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -17,6 +21,7 @@ from PIL import Image
 from heatsim.errors import InputFileError
 from heatsim.store.hdf5_input import read_hdf5
 from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
+from heatsim.store.tiff import Voxel, read_tiff, voxel_of_tiff
 
 
 def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
@@ -82,45 +87,106 @@ def _open_png(path: Path) -> Image.Image:
         return Image.open(path, formats=("PNG",))
 
 
-def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
+class Volume(NamedTuple):
+    """An image of two or three axes (z, y, x); edges of a voxel along x, y, z, if its file has them, and their unit;
+    what to tell of how it was read."""
+
+    values: np.ndarray
+    voxel: Voxel | None = None
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> Volume:
     """Read an image of two or three axes (z, y, x): any file of `read_array`, a TIFF of one or many pages, or a folder
-    of PNG or TIFF files, the planes in the order of their names. Rows of pictures come top row first.
+    of PNG or TIFF files, the planes in the order of the numbers in their names. A picture (PNG) has its top row at the
+    greatest y, as the labels of a scenario have.
 
     Raises InputFileError as `read_array` does, and for planes that differ in size.
     """
     if not path.is_dir():
-        return read_array(path, dataset, max_elements)
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".png", ".tif", ".tiff"))
+        values = read_array(path, dataset, max_elements)
+        found = _voxel(path)
+        return Volume(_upright(path, values), *(found or (None, "")))
+    files = sorted((file for file in path.iterdir() if file.suffix.lower() in _PICTURES), key=_by_number)
     if not files:
         raise InputFileError(path, "a folder of PNG or TIFF files was expected, found none of them")
-    planes = []
+    planes = list[np.ndarray]()
     for file in files:
-        planes.append(read_array(file, None, max_elements // len(files)))
+        planes.append(_upright(file, read_array(file, None, max_elements // len(files))))
         if planes[-1].shape != planes[0].shape or planes[-1].ndim != 2:
             sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
             raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
-    return np.stack(planes)
+    return Volume(np.stack(planes), notes=tuple(_order(path, files)))
 
 
-def _read_tiff(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
+RAW_TYPES = "uint8", "uint16", "int16", "uint32", "int32", "float32"
+
+
+def read_raw(path: Path, sizes: tuple[int, int, int], kind: str = "", max_elements: int = MAX_ELEMENTS) -> Volume:
+    """Read an image of voxels without a header, x fastest, in little-endian order; sizes: voxels along x, y, z; kind:
+    one of RAW_TYPES, uint8 or uint16 by the size of the file if left out. Raises InputFileError."""
+    voxels = prod(sizes)
     try:
-        import tifffile
-    except ImportError:
-        raise Refusal("TIFF files need tifffile: pip install 'heatsim[images]'") from None
-    with tifffile.TiffFile(path) as file:
-        series = file.series[0]
-        if "S" in series.axes:
-            raise Refusal(f"one value a pixel was expected, found {series.shape[-1]}: an image in colours?")
-        check_array(series.shape, np.dtype(series.dtype), max_elements)
-        return np.squeeze(series.asarray())
+        there = path.stat().st_size
+    except OSError as error:
+        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
+    kind = kind or ("uint16" if there == 2 * voxels else "uint8")
+    needed = voxels * np.dtype(kind).itemsize
+    if there != needed:
+        told = f"{' x '.join(map(str, sizes))} voxels of {kind} take {needed} bytes, found {there}"
+        raise InputFileError(path, f"{told}: other sizes, another type, or a header?")
+    if voxels > max_elements:
+        raise InputFileError(path, f"holds {voxels} elements, more than the {max_elements} expected at most")
+    values = np.fromfile(path, np.dtype(kind).newbyteorder("<"))
+    return Volume(values.astype(kind, copy=False).reshape(sizes[::-1]))
 
 
+def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
+    """A name with the numbers in it as numbers: slice2 before slice10."""
+    parts = re.split(r"(\d+)", file.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], file.name
+
+
+def _order(path: Path, files: list[Path]) -> Iterator[str]:
+    """In what order planes are taken, and which are missing among them."""
+    yield f"{path}: {len(files)} planes, from {files[0].name} to {files[-1].name}"
+    found = [re.findall(r"\d+", file.stem) for file in files]
+    numbers = [int(each[-1]) for each in found if each]
+    if len(numbers) != len(files) or len(files) < 3:
+        return
+    steps = Counter(high - low for low, high in pairwise(numbers))
+    (usual, times), *others = steps.most_common()
+    if others and times >= 0.5 * len(numbers):
+        place = next(n for n, (low, high) in enumerate(pairwise(numbers)) if high - low != usual)
+        yield f"warning: {path}: no plane lies between {files[place].name} and {files[place + 1].name}: is one missing?"
+
+
+def _upright(path: Path, values: np.ndarray) -> np.ndarray:
+    """A picture with its rows in the order of y. Raises InputFileError for one in colours."""
+    if path.suffix.lower() != ".png":
+        return values
+    with _open_png(path) as image:
+        colours = np.asarray(image.convert("RGB")) if image.mode in ("RGB", "RGBA") else None
+    if colours is not None and not (colours == colours[..., :1]).all():
+        raise InputFileError(path, "one value a pixel was expected, found colours: save one channel, or labels")
+    return values[::-1] if values.ndim == 2 else values
+
+
+def _voxel(path: Path) -> tuple[Voxel, str] | None:
+    try:
+        return voxel_of_tiff(path) if path.suffix.lower() in (".tif", ".tiff") else None
+    except (ValueError, TypeError, KeyError, AttributeError):  # what it says of itself is damaged
+        return None
+
+
+_PICTURES = ".png", ".tif", ".tiff"
 _READERS: dict[str, Callable[[Path, str | None, int], np.ndarray]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".h5": read_hdf5,
     ".hdf5": read_hdf5,
     ".png": _read_png,
-    ".tif": _read_tiff,
-    ".tiff": _read_tiff,
+    ".tif": read_tiff,
+    ".tiff": read_tiff,
 }

@@ -11,6 +11,7 @@ from faults.cases import CASES, write_case
 from faults.corruption import corruptions, kernel_corruptions
 from faults.generated import generated
 from faults.hostile import expressions, inputs, scenarios
+from faults.mutants import counted
 from faults.nonfinite import faults
 from faults.test_resumed_runs import stop_after
 from faults.too_large import too_large
@@ -55,3 +56,12 @@ def test_files_that_are_made_to_do_harm_are_refused() -> None:
         assert counts["refused"] > 10
         assert counts["accepted"] > 2
     assert found["scenarios"]["files outside or left behind"] == 0
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [("scenarios", range(400)), ("chips", range(100))])
+def test_mutants_of_scenarios_and_chip_files_are_taken_or_refused(kind: str, numbers: range) -> None:
+    faults: list[str] = []
+    counts = counted(kind, numbers, faults.append)
+    assert not faults, faults
+    assert counts["tracebacks"] == 0
+    assert min(counts["valid"], counts["refused"]) > 20

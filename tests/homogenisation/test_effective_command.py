@@ -14,6 +14,7 @@ import tifffile
 from click.testing import CliRunner, Result
 from PIL import Image
 
+import heatsim
 from heatsim.cli.main import main
 
 IMAGE = np.zeros((12, 10, 8), np.uint8)
@@ -128,7 +129,7 @@ def test_a_gpu_that_is_demanded_and_missing_is_told(
 
 
 def test_pictures_in_colours_and_slices_of_unlike_sizes_are_told(invoke: Callable[..., Result]) -> None:
-    tifffile.imwrite("colours.tif", np.zeros((6, 5, 3), np.uint8), photometric="rgb")
+    tifffile.imwrite("colours.tif", np.arange(90, dtype=np.uint8).reshape(6, 5, 3), photometric="rgb")
     done = invoke("colours.tif", "--phase", "0=1")
     assert "an image in colours?" in done.stderr
     folder = write("slices")
@@ -136,3 +137,44 @@ def test_pictures_in_colours_and_slices_of_unlike_sizes_are_told(invoke: Callabl
     done = invoke(folder, "--phase", "0=1")
     assert done.exit_code == 2
     assert "a plane of 10 x 8 like the first one was expected, found 3 x 3" in done.stderr
+
+
+def test_the_size_of_the_image_and_of_its_voxels_is_told(invoke: Callable[..., Result]) -> None:
+    tifffile.imwrite("a.tif", IMAGE, imagej=True, resolution=(2.0, 2.0), metadata={"spacing": 3.0, "unit": "um"})
+    phases = "--phase", "0=1", "--phase", "200=3"
+    done = invoke("a.tif", *phases)
+    assert "a.tif: 8 x 10 x 12 voxels of 0.5 x 0.5 x 3 um, as the file says" in done.stderr
+    assert heatsim.effective("a.tif", {0: 1.0, 200: 3.0}).conductivity[0, 0] == pytest.approx(1.5, rel=1e-3)
+    done = invoke("a.tif", *phases, "--voxel", "1")
+    assert "voxels of 1 x 1 x 1, where the file says 0.5,0.5,3 um" in done.stderr
+    done = invoke(write("npy"), *phases)
+    assert "image.npy: 8 x 10 x 12 voxels of 1 x 1 x 1 (along x, y, z)" in done.stderr
+    done = invoke(write("slices"), *phases)
+    assert "slices: 12 planes, from plane000.png to plane011.png" in done.stderr
+
+
+def test_a_picture_rises_to_the_right_here_as_in_a_scenario(invoke: Callable[..., Result]) -> None:
+    """Stripes drawn as /: a gradient along x drives a flux along y, too, of the same sign."""
+    y, x = np.mgrid[:16, :16]
+    Image.fromarray(((x + y) % 8 < 4).astype(np.uint8)).save("slash.png")  # the top row first
+    done = invoke(
+        *("slash.png", "--phase", "0=1", "--phase", "1=10"),
+        *("--sides", "all-periodic", "--direction", "xy", "--json"),
+    )
+    assert json.loads(done.stdout)["conductivity"][0][1] > 1.0
+
+
+def test_voxels_without_a_header_are_read_with_their_sizes(invoke: Callable[..., Result]) -> None:
+    phases = "--phase", "0=1", "--phase", "200=3", "--direction", "x", "--json"
+    for kind, raw in (("u1", "8,10,12"), ("<u2", "8,10,12"), ("<i4", "8, 10, 12, int32")):
+        IMAGE.astype(kind).tofile("image.raw")
+        done = invoke("image.raw", *phases, "--raw", raw)
+        assert json.loads(done.stdout)["conductivity"][0][0] == pytest.approx(1.5, rel=1e-3), raw
+    for raw, message in (
+        (None, "a .raw file does not say its size: give it, as --raw 100,100,80"),
+        ("8,10", "expected three whole numbers"),
+        ("8,10,12", "8 x 10 x 12 voxels of uint8 take 960 bytes, found 3840: other sizes, another type, or a header?"),
+    ):
+        done = invoke("image.raw", *phases, *(() if raw is None else ("--raw", raw)))
+        assert done.exit_code == 2
+        assert message in done.stderr

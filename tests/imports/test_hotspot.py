@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def test_a_stack_of_one_width_is_a_row_of_resistances(imported: Files) -> None:
     assert imported("--steady", chip_flp=plan, chip_ptrace="all\n5\n", chip_config=config).exit_code == 0
     state = run("time.tolerance=1e-9")
     area, die = 1e-4, 0.00015
-    resistance = 0.5 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4 + die / 130 / 3) / area
+    resistance = 0.5 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4 + die / 100 / 3) / area
     assert mean_of_block(state, 0) == pytest.approx(300.0 + 5.0 * resistance, rel=1e-5)
 
 
@@ -209,3 +210,184 @@ def test_pictures_of_a_die_have_the_outlines_of_its_blocks(imported: Files) -> N
     without = plane_materials(folder, "z", 0.00007)
     assert without is not None
     assert without.ids.max() < 256
+
+
+MATERIALS = """\
+# name, type, conductivity, capacity, viscosity of a fluid
+silicon
+solid
+130.0
+1630300
+
+water
+fluid
+0.6069
+4172638
+8.89e-4
+aluminum
+solid
+237.0
+2.422e6
+"""
+NAMED = CONFIG + "-material_chip silicon\n-material_sink aluminum\n-k_sink 400\n"
+
+
+def test_materials_of_a_configuration_are_those_of_their_file(imported: Files) -> None:
+    told = imported("--steady", chip_config=NAMED)
+    assert told.exit_code == 2
+    assert "chip.config: line 8: names the material 'silicon': give the file of its materials" in told.stderr
+    Path("m.materials").write_text(MATERIALS)
+    assert imported("--steady", "--cells", "6", "--materials", "m.materials", chip_config=NAMED).exit_code == 0
+    made = heatsim.load("chip.toml").materials
+    assert (made["sink"].conductivity, made["die"].conductivity, made["spreader"].conductivity) == (237.0, 130.0, 400.0)
+    assert made["sink"].density * made["sink"].heat_capacity == pytest.approx(2.422e6)
+    named = NAMED + "-materials_file m.materials\n"
+    assert imported("--force", "--steady", "--cells", "6", chip_config=named).exit_code == 0
+    assert heatsim.load("chip.toml").materials["sink"].conductivity == 237.0
+    told = imported("--force", chip_config=named.replace("aluminum", "aluminium"))
+    assert "line 9: the file of materials has no 'aluminium' (did you mean \"aluminum\"?)" in told.stderr
+    Path("m.materials").write_text(MATERIALS.replace("237.0\n", ""))
+    told = imported("--force", chip_config=named)
+    assert "m.materials: line 14: expected the heat capacity, J/(m3 K), of the material after it" in told.stderr
+
+
+def test_what_a_configuration_does_not_say_is_as_in_hotspot(imported: Files) -> None:
+    """The defaults of HotSpot's `temperature.c`."""
+    assert imported("--cells", "6", chip_config="-model_type block\n").exit_code == 0
+    scenario = heatsim.load("chip.toml")
+    assert scenario.materials["die"].conductivity == 100.0
+    assert scenario.time.end == pytest.approx(2 * 3.333e-6)
+    assert scenario.initial.temperature == 333.15
+
+
+def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
+    config = CONFIG + "-leakage_used 1\n-s_snk 0.02\n-ambient 310\n-init_file a.init\n-grid_layer_file chip.lcf\n"
+    result = imported("--cells", "6", chip_config=config.replace("-r_convec 0.5", "-R_convec 0.25"))
+    assert result.exit_code == 0, result.stderr
+    for note in (
+        "line 8: -leakage_used: leakage that depends on temperature is left out",
+        '-s_snk is no key of HotSpot\'s, and is left out (did you mean "s_sink"?)',
+        "-ambient is given in line 4, which is taken",
+        "initial temperatures are not read from a.init; all start at 300 K",
+        "names the layers chip.lcf, which HotSpot takes in place of chip.flp",
+        "c_convec, 140.4 J/K between the sink and the ambient, is left out: the sink warms with its own 22.05 J/K",
+    ):
+        assert note in result.stderr
+    film = heatsim.load("chip.toml").boundary.z_max
+    assert film is not None
+    assert film.inputs["coefficient"] == pytest.approx(1.0 / (0.25 * 0.03**2))
+    assert film.inputs["ambient"] == 300.0
+    quiet = imported("--force", "--steady", "--cells", "6")
+    assert not quiet.stderr
+
+
+def test_layers_are_in_the_order_of_their_numbers_and_may_name_materials(imported: Files) -> None:
+    first, second = STACK[: STACK.index("1\nN")], STACK[STACK.index("1\nN") :]
+    first = first.replace("1.6e6\n0.01\n", "silicon\n").replace("Y\nY", "y\nY")
+    Path("m.materials").write_text(MATERIALS)
+    result = imported(
+        *("--steady", "--cells", "6", "--materials", "m.materials"), file="chip.lcf", chip_lcf=second + first
+    )
+    assert result.exit_code == 0, result.stderr
+    scenario = heatsim.load("chip.toml")
+    assert scenario.materials["layer_0"].conductivity == 130.0
+    regions = {region.material: region.box for region in scenario.regions if region.box}
+    assert regions["layer_0"].upper[2] == regions["layer_1"].lower[2] == pytest.approx(0.0002)
+    told = imported("--force", file="chip.lcf", chip_lcf=STACK.replace("1\nN", "0\nN"))
+    assert "there is a layer 0 already" in told.stderr
+    told = imported("--force", file="chip.lcf", chip_lcf=STACK.replace("1\nN", "5\nN"))
+    assert "expected layers from 0 to 1, found 0, 5" in told.stderr
+
+
+@pytest.mark.parametrize(("trace", "powers"), [("core cache cache core\n1 2 3 4\n", [1, 2, 4, 3])])
+def test_columns_of_blocks_of_one_name_come_layer_by_layer(trace: str, powers: list[float], imported: Files) -> None:
+    stack = STACK.replace("N\nN", "N\nY")
+    result = imported("--steady", "--cells", "6", file="chip.lcf", chip_lcf=stack, chip_ptrace=trace)
+    assert result.exit_code == 0, result.stderr
+    scenario = heatsim.load("chip.toml")
+    assert [source.power for source in scenario.sources] == powers
+    names = ["layer_0_core", "layer_0_cache", "layer_1_core", "layer_1_cache"]
+    assert [region.name for region in scenario.output.regions] == names
+    told = imported("--force", file="chip.lcf", chip_lcf=stack, chip_ptrace="core core cache cache\n1 2 3 4\n")
+    assert (
+        "expected the 2 blocks of layer_0 from column 1 on, since layers have blocks of one name; 'cache' is"
+        in told.stderr
+    )
+
+
+def test_files_are_read_as_programs_and_editors_leave_them(imported: Files) -> None:
+    """A degree sign of Latin-1, and paths from the folder where HotSpot was started."""
+    assert imported("--steady", "--cells", "6").exit_code == 0
+    Path("chip.config").write_bytes(b"-r_convec 0.1 # at 25 \xb0C\r\n")
+    words = "--powers", "chip.ptrace", "--config", "chip.config", "--steady", "--cells", "6", "--force"
+    assert CliRunner().invoke(main, ["import", "chip.flp", *words]).exit_code == 0
+    Path("config/plans").mkdir(parents=True)
+    Path("config/plans/chip.flp").write_text(PLAN)
+    Path("config/chip.lcf").write_text(STACK.replace("chip.flp", "config/plans/chip.flp"))
+    result = CliRunner().invoke(main, ["import", "config/chip.lcf", *words])
+    assert result.exit_code == 0, result.stderr
+    assert "names config/plans/chip.flp, which is not beside it: config/plans/chip.flp is taken" in result.stderr
+    assert heatsim.load("config/chip.toml").sources[0].region.floorplan.file.is_file()  # type: ignore[union-attr]
+
+
+def test_blocks_without_area_are_left_out_unless_they_have_power(imported: Files) -> None:
+    plan, trace = PLAN.replace("core cache", "fill 0.004 0 0 0.01\ncore cache"), "core cache fill\n1 2 0\n"
+    result = imported("--steady", "--cells", "6", chip_flp=plan, chip_ptrace=trace)
+    assert "chip.flp: block fill is without an area: left out" in result.stderr
+    assert [region.name for region in heatsim.load("chip.toml").output.regions] == ["core", "cache"]
+    told = imported("--force", "--steady", chip_flp=plan, chip_ptrace=trace.replace("2 0", "2 3"))
+    assert told.exit_code == 2
+    assert "block 'fill' has no area, but releases up to 3 W" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("plan", "name", "edge"),
+    [
+        ("a 0.0015 0.0015 0 0\nb 0.0015 0.0015 0.00149 0\n", "b", {"left": 0.0015}),
+        ("a 0.0015 0.0015 0 0\nb 0.0015 0.0015 0 0.00149\n", "b", {"bottom": 0.0015}),
+        ("b 0.0015 0.0015 0 0.00149\na 0.0015 0.0015 0 0\n", "a", {"top": 0.00149}),
+    ],
+)
+def test_blocks_that_overlap_by_rounding_are_cut(plan: str, name: str, edge: dict[str, float], imported: Files) -> None:
+    result = imported("--steady", "--cells", "8", chip_flp=plan, chip_ptrace="a b\n1 1\n")
+    assert f"chip.flp: block {name} is cut where others overlap by up to 1e-05 m" in result.stderr
+    block = next(block for block in read_floorplan(Path("chip.flp")) if block.name == name)
+    assert {key: getattr(block, key) for key in edge} == pytest.approx(edge)
+    assert run().energy.faces["z_max"] == pytest.approx(-2.0)  # no power is lost
+    warnings = build_problem(heatsim.load("chip.toml")).warnings()
+    assert [f"block {name} is cut" in str(each) for each in warnings] == [True]  # of all shapes that name the file
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"chip_config": CONFIG.replace("0.03", "1e308")}, "line 1: expected a number from 1e-30 to 1e+30"),
+        ({"chip_config": "t_chip 0.0001\n"}, "line 1: expected a key and its value, such as -r_convec 0.1"),
+        ({"chip_config": "-t_chip\n"}, "line 1: expected a key and its value"),
+        ({"chip_flp": "core 1e308 1e308 1e308 0\n"}, "line 1: expected sizes and a resistivity > 0"),
+        ({"chip_flp": "core 1 1 0 0 -1 1\n"}, "line 1: expected a heat capacity > 0"),
+        ({"chip_flp": "core 1 1 nan 0\n"}, "line 1: expected sizes"),
+    ],
+)
+def test_numbers_that_no_chip_has_are_refused_at_their_line(
+    texts: dict[str, str], message: str, imported: Files
+) -> None:
+    result = imported(**texts)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_written(imported: Files) -> None:
+    count, size = 80, 0.01 / 80
+    blocks = [(f"b{i}_{j}", i, j) for i in range(count) for j in range(count)]
+    plan = "".join(f"{name} {size} {size} {i * size} {j * size}\n" for name, i, j in blocks)
+    trace = f"{' '.join(name for name, _, _ in blocks)}\n{' '.join(['1'] * len(blocks))}\n"
+    result = imported("--steady", chip_flp=plan, chip_ptrace=trace)
+    assert result.exit_code == 2
+    assert "chip.flp: 6400 blocks are too many for a scenario file, about 4000 fit" in result.stderr
+    assert not Path("chip.toml").exists()
+
+
+def test_a_floorplan_that_is_no_file_is_not_waited_for(imported: Files) -> None:
+    os.mkfifo("pipe.flp")
+    result = imported(file="chip.lcf", chip_lcf=STACK.replace("chip.flp", "pipe.flp"))
+    assert (result.exit_code, "pipe.flp: is not a file" in result.stderr) == (2, True)

@@ -129,3 +129,63 @@ def test_a_floorplan_of_hotspot_needs_its_powers() -> None:
     result = CliRunner().invoke(main, ["import", "chip.flp"])
     assert result.exit_code == 2
     assert "give the powers of its blocks" in result.stderr
+
+
+STEADY = STACK.replace("transient step 0.02, slot 0.1 ;", "steady ;")
+
+
+def test_a_steady_stack_has_its_first_powers() -> None:
+    """As 3D-ICE has; `--steady` of a stack in time has the means."""
+    result = imported(stack=STEADY)
+    assert "of several powers the first is taken, as 3D-ICE does where the solver is steady" in result.stderr
+    assert [source.power for source in heatsim.load("chip.toml").sources] == [2.0, 0.0, 2.0, 0.0]
+    assert imported("--steady", "--force").exit_code == 0
+    assert heatsim.load("chip.toml").sources[0].power == 3.0
+    quiet = imported("--force", stack=STEADY, plan=PLAN.replace("2, 4", "2, 2"))
+    assert "of several powers" not in quiet.stderr
+
+
+def test_time_ends_with_the_shortest_list_of_powers() -> None:
+    plan = PLAN.replace("2000, 3000;", "2000, 3000; power values 1, 1, 1;")
+    result = imported(plan=plan)
+    assert "blocks have 2 to 3 powers; 2 slots are taken, as by 3D-ICE" in result.stderr
+    assert heatsim.load("chip.toml").time.end == pytest.approx(0.2)
+    result = imported("--force", plan=PLAN.replace("2000, 3000;", "2000, 3000; power values 1;"))
+    assert "2 of 4 blocks have one power, which is taken in all 2 slots" in result.stderr
+
+
+def test_dies_may_name_layers_that_the_stack_declares() -> None:
+    """They were passed over in silence, and a part of the die was missing."""
+    stack = STACK.replace("   layer  10 BEOL ;", "   layer BOND ;").replace(
+        "   source  2 SILICON ;\n   layer  50", "   source BOND ;\n   layer  50"
+    )
+    assert imported("--steady", stack=stack).exit_code == 0
+    layers = heatsim.load("chip.toml").grid.z.layers  # type: ignore[union-attr]
+    assert layers is not None
+    assert [layer.thickness for layer in layers] == pytest.approx([100e-6, 2e-6, 20e-6, 20e-6, 50e-6, 20e-6])
+
+
+def test_floorplans_may_be_named_from_another_folder() -> None:
+    Path("plans").mkdir()
+    Path("plans/chip.stk").write_text(STACK.replace('"plan.flp"', '"./plan.flp"'))
+    Path("plan.flp").write_text(PLAN)
+    result = CliRunner().invoke(main, ["import", "plans/chip.stk", "--steady"])
+    assert result.exit_code == 0, result.stderr
+    assert "names ./plan.flp, which is not beside it: plan.flp is taken" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stack", "plan", "message"),
+    [
+        ("", PLAN, "expected a stack of 3D-ICE, which begins as material NAME :, found 'nothing'"),
+        ("A : position 0, 0 ;\n", PLAN, "expected a stack of 3D-ICE, which begins as material NAME :, found 'A :"),
+        (STACK.replace("layer  50 SILICON", "layer 50 , SILICON"), PLAN, "die TOP: expected layer or source"),
+        (STACK.replace("height 20", "height 1e308"), PLAN, "layer BOND: expected height and a number > 0"),
+        (STACK.replace("layer  50 S", "layer  1e308 S"), PLAN, "die TOP: expected a thickness > 0 (um), found 1e308"),
+        (STACK, "A : rectangle (0, 0, 4000, 3000) ; power values 1 ;\n", "rectangles cannot be read"),
+        (STACK, PLAN.replace("0, 0", "1e308, 0"), "expected a place, and a dimension > 0 (um)"),
+    ],
+)
+def test_what_is_no_stack_says_where_it_is_wrong(stack: str, plan: str, message: str) -> None:
+    result = imported(stack=stack, plan=plan)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.errors import ScenarioError
 from heatsim.quantity import Quantity
 from heatsim.scenario import loads
 
@@ -179,3 +180,11 @@ def test_run_json_names_the_quantity(tmp_path: Path) -> None:
     run = heatsim.run(loads(text()), tmp_path / "run")
     told = json.loads((run.path / "run.json").read_text())
     assert told["quantity"] == {"name": "moisture", "unit": "mol/m3"}
+
+
+@pytest.mark.parametrize("name", ["exp(x**2)", "[", "a{b}", "(peak", "*"])
+def test_a_name_that_is_none_is_told(name: str) -> None:
+    """The names of its fields were looked up by it as a pattern: a traceback."""
+    rest = REST.format(integrator="implicit", precision="float64", fields=FIELDS)
+    with pytest.raises(ScenarioError, match="expected a name of lower-case letters"):
+        loads(MOISTURE.replace('"moisture"', f'"{name}"') + rest)

@@ -11,11 +11,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from heatsim.errors import InputFileError
 from heatsim.store.hdf5 import VirtualVariable
-from heatsim.store.inputs import read_array
+from heatsim.store.inputs import read_array, read_volume
 from heatsim.store.slab_files import SlabFile, lay_out_slabs
 
 VALUES = (np.arange(60, dtype=np.uint8) % 7).reshape(3, 4, 5)
@@ -267,3 +268,70 @@ def test_a_file_that_crashes_the_hdf5_library_is_refused(tmp_path: Path) -> None
     content = zlib.decompress(base64.b85decode("".join(CRASHER.split())))
     (tmp_path / "a.h5").write_bytes(content)
     assert "is damaged" in refusal(tmp_path / "a.h5", "labels")
+
+
+def label_image() -> np.ndarray:
+    return (np.random.default_rng(5).random((11, 4, 5)) < 0.5).astype(np.uint8)
+
+
+def test_planes_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    image = label_image()
+    for number, plane in enumerate(image):
+        Image.fromarray(plane[::-1]).save(tmp_path / f"slice{number}.png")  # no leading zeros
+    found = read_volume(tmp_path)
+    np.testing.assert_array_equal(found.values, image)
+    assert found.notes == (f"{tmp_path}: 11 planes, from slice0.png to slice10.png",)
+    (tmp_path / "slice7.png").unlink()
+    assert "no plane lies between slice6.png and slice8.png" in read_volume(tmp_path).notes[1]
+
+
+@pytest.mark.parametrize("how", ["append", "loop", "at once", "lzw", "grey in colours"])
+def test_pages_of_a_tiff_are_planes_however_they_were_written(how: str, tmp_path: Path) -> None:
+    image, path = label_image(), tmp_path / "a.tif"
+    if how == "append":
+        for plane in image:
+            tifffile.imwrite(path, plane, append=True)
+    elif how == "loop":
+        with tifffile.TiffWriter(path) as writer:
+            for plane in image:
+                writer.write(plane)
+    elif how == "lzw":
+        first, *others = [Image.fromarray(plane) for plane in image]
+        first.save(path, save_all=True, append_images=others, compression="tiff_lzw")
+    else:
+        tifffile.imwrite(path, image if how == "at once" else np.stack([image] * 3, axis=-1))
+    np.testing.assert_array_equal(read_array(path), image)
+
+
+def test_tiffs_that_are_no_single_image_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    with tifffile.TiffWriter(path) as writer:
+        writer.write(np.zeros((4, 3), np.uint8))
+        writer.write(np.zeros((5, 3), np.uint8))
+    assert "pages of one size were expected, found 2 images of 4 x 3, 5 x 3" in refusal(path)
+    tifffile.imwrite(path, np.arange(2 * 4 * 3 * 3, dtype=np.uint8).reshape(2, 4, 3, 3), photometric="rgb")
+    assert "an image in colours?" in refusal(path)
+
+
+def test_axes_of_length_one_stay_where_they_are(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((12, 1, 15), np.uint8))
+    assert read_array(tmp_path / "a.tif").shape == (12, 1, 15)
+
+
+def test_the_voxels_that_a_tiff_says_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, label_image(), imagej=True, resolution=(2.0, 4.0), metadata={"spacing": 3.0, "unit": "um"})
+    found = read_volume(path)
+    assert found.voxel == pytest.approx((0.5, 0.25, 3.0))
+    assert found.unit == "um"
+    ome = {"axes": "ZYX", "PhysicalSizeX": 0.1, "PhysicalSizeY": 0.2, "PhysicalSizeZ": 0.4}
+    tifffile.imwrite(tmp_path / "b.ome.tif", label_image(), metadata=ome)
+    assert read_volume(tmp_path / "b.ome.tif").voxel == pytest.approx((0.1, 0.2, 0.4))
+    tifffile.imwrite(path, label_image(), resolution=(300, 300), resolutionunit="INCH")  # dots of a printer
+    assert read_volume(path).voxel is None
+
+
+def test_a_picture_in_colours_has_no_labels(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 3), (1, 2, 3)).save(tmp_path / "a.png")
+    with pytest.raises(InputFileError, match="found colours"):
+        read_volume(tmp_path / "a.png")

@@ -97,6 +97,13 @@ def parse_document(text: str, path: Path | None, overrides: Sequence[str] = ()) 
     return Document(data, SourcePositions(path, lines, given))
 
 
+def require_text(text: str, path: Path) -> None:
+    """Raise ScenarioError if the text of a file to be written is larger than one that is read."""
+    if len(text.encode()) > MAX_FILE_BYTES:
+        raise _refusal(path, "expected at most 4 MiB")
+    parse_document(text, path)
+
+
 def _syntax_issue(error: tomllib.TOMLDecodeError, text: str, positions: Mapping[Key, Position], file: str) -> Issue:
     """What is wrong in plain words, where it is a key that is given twice or a character that only looks right."""
     message = re.sub(r" \(at .*\)$", "", str(error))
