@@ -93,6 +93,15 @@ class RunawayError(NotFiniteError):
         )
 
 
+class NoSteadyStateError(HeatsimError):
+    """Heat balances at no state, or at none that can be."""
+
+    exit_code = 3
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"there is no steady state that can be found: {why}")
+
+
 class NotConvergedError(HeatsimError):
     """A linear solver did not reach its tolerance; holds the relative residual before each iteration and at the end."""
 

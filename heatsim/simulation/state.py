@@ -12,6 +12,7 @@ from heatsim_kernels.field import values_of
 
 from heatsim.errors import NotFiniteError
 from heatsim.geometry.grid import AXES, FACES
+from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ class State:
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
             *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+            *(clamped_sources(self.problem, self.temperature()) if np.isinf(self.time) else ()),
         ]
 
     @property

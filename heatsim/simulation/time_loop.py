@@ -18,6 +18,7 @@ from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.state import State
+from heatsim.simulation.steady_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def simulate(
 
     `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
-    finite is recorded, `NotConvergedError` after the last good state was recorded.
+    finite is recorded, `NoSteadyStateError` before a state that cannot be is, `NotConvergedError` after the last good
+    state was recorded.
     """
     end, begun = state.problem.scenario.time.last_time, time.perf_counter()
     try:
@@ -103,6 +105,8 @@ def simulate(
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
+                if event == inf:
+                    require_steady_state(state)
                 _record(state, due, timings)
                 if stop is not None and event in stop.times and stop.look(state):
                     _record(state, [each for each in recorders if each.times and each not in due], timings)
