@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from heatsim.errors import Issue, ScenarioError
+from heatsim.errors import Issue, RequestError, ScenarioError
 from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
 from heatsim.scenario.material_library import library
@@ -17,7 +17,7 @@ from heatsim.scenario.model import Scenario
 from heatsim.scenario.parameters import substitute_parameters
 from heatsim.scenario.quantity import find_quantity, in_keys_of_heat
 from heatsim.scenario.toml.document import parse_document, read_text
-from heatsim.scenario.toml.positions import Key, SourcePositions
+from heatsim.scenario.toml.positions import Key, ScenarioOrigin, SourcePositions
 from heatsim.scenario.value_types import ValidationContext
 
 
@@ -55,7 +55,26 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
         in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
         raise ScenarioError(in_order[:MAX_ERRORS])
     scenario._positions = positions
+    scenario._origin = ScenarioOrigin(text, origin, tuple(overrides), trust)
     return scenario
+
+
+def load_again(scenario: Scenario, overrides: Sequence[str]) -> Scenario:
+    """The scenario with more overrides, after those that it was loaded with.
+
+    It is made of the text that `load` read, whatever the file says by now; a scenario that was changed since, of what
+    it has become, where parameters have no place any more. Raises `ScenarioError`, and `RequestError` for these.
+    """
+    origin = scenario._origin
+    if origin.text is not None:
+        again = loads(origin.text, origin.path, origin.overrides, trust=origin.trust)
+        if again == scenario:
+            return loads(origin.text, origin.path, [*origin.overrides, *overrides], trust=origin.trust)
+    named = [override for override in overrides if override.startswith("parameters.")]
+    if named:
+        name = named[0].partition("=")[0].removeprefix("parameters.")
+        raise RequestError(f"{name}: a scenario that was changed after load has no parameters left: name a key")
+    return loads(scenario.to_toml(), scenario.path, overrides)
 
 
 def _locate(errors: Sequence[ErrorDetails], positions: SourcePositions) -> list[Issue]:

@@ -24,7 +24,7 @@ from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.stop import Stop
 from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
-from heatsim.scenario.toml.positions import Key, SourcePositions
+from heatsim.scenario.toml.positions import Key, ScenarioOrigin, SourcePositions
 from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
@@ -71,6 +71,7 @@ class Scenario(ScenarioBlock):
     sweep: Sweep | None = Field(None, description="The runs of `heatsim sweep`")
 
     _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
+    _origin: ScenarioOrigin = PrivateAttr(default_factory=ScenarioOrigin)
 
     @model_validator(mode="before")
     @classmethod
