@@ -19,7 +19,7 @@ from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.ledger import require_energy
 from heatsim.simulation.state import State
-from heatsim.simulation.steady_checks import require_steady_state
+from heatsim.simulation.state_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
 
 if TYPE_CHECKING:

@@ -121,3 +121,13 @@ def test_pulses_between_the_steps_are_told(
     write(THICK.replace('"euler"', f'"{integrator}"') + f'sources = [{{ power = "{power}" }}]\n')
     done = invoke("run", "case.toml", "--output", "out", "--quiet", "--set", "compute.precision=float64")
     assert ("for an expression in t" in done.stderr) == warned
+
+
+def test_a_body_that_is_cooled_below_absolute_zero_is_told(invoke: Invoke, write: Write, tmp_path: Path) -> None:
+    """It has 0.34 J/K, and 280 J are taken."""
+    write(COOLING.replace("end = 0.05", "end = 20.0") + "sources = [{ power = -14.0 }]\n")
+    invoke(
+        "run", "case.toml", "--output", "out", "--set", "compute.precision=float64", "--set", "time.integrator=implicit"
+    )
+    (warning,) = warnings(tmp_path / "out")
+    assert "K at the end is below absolute zero" in warning

@@ -1,7 +1,9 @@
-"""Whether the state that a steady solver found is one of the body that the scenario describes."""
+"""Whether a state can be one of the body that the scenario describes: above absolute zero, and in a steady state with
+the conductivities that it has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +24,31 @@ BELOW_ZERO = 1e-6  # of the highest temperature, by which rounding may lead belo
 def require_steady_state(state: State) -> None:
     """Raise `NoSteadyStateError` for a state below absolute zero, or one that only tables have which end before it."""
     problem = state.problem
-    if problem.scenario.solved.is_temperature:
-        low, high = (end - problem.scenario.zero for end in state.extremes())
-        if low < -BELOW_ZERO * max(abs(high), 1e-6):
-            raise NoSteadyStateError(
-                f"heat would balance with {low + problem.scenario.zero:.6g} {problem.scenario.unit} at the coldest "
-                "place, below absolute zero: sinks or fluxes take more heat than can come"
-            )
+    low = _below_zero(state)
+    if low is not None:
+        raise NoSteadyStateError(
+            f"heat would balance with {low:.6g} {problem.scenario.unit} at the coldest place, below absolute zero: "
+            "sinks or fluxes take more heat than can come"
+        )
     _require_known_conductivities(problem, np.asarray(state.field.host(), np.float64))
+
+
+def cold_warnings(state: State) -> Iterator[str]:
+    """About a state in time below absolute zero."""
+    low = None if np.isinf(state.time) else _below_zero(state)
+    if low is not None:
+        yield (
+            f"{low:.6g} {state.problem.scenario.unit} at the end is below absolute zero: sinks or fluxes take more "
+            "heat than there is"
+        )
+
+
+def _below_zero(state: State) -> float | None:
+    """The lowest temperature, in the scenario's unit, where that is below absolute zero by more than rounding."""
+    scenario = state.problem.scenario
+    low, high = state.extremes()
+    impossible = low - scenario.zero < -BELOW_ZERO * max(abs(high - scenario.zero), 1e-6)
+    return low if scenario.solved.is_temperature and impossible else None
 
 
 def _require_known_conductivities(problem: Problem, offset: np.ndarray) -> None:
