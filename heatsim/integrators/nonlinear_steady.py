@@ -37,6 +37,7 @@ STALLED = 8  # iterations in which changes no longer shrink by half: they are ro
 STALLED_IMBALANCE = 1e-7  # that changes of this sort may leave
 NO_BALANCE = 0.1  # of the heat that passes: where so much is missing at the end there is no steady state
 MIN_DAMPING = 1 / 16
+MAX_RETRIES, RETRY_SHARE = 8, 0.25  # of a change that leads to where a power is no finite number
 # By which an iteration may move the mean, K, or its temperature if that is more: where a coefficient vanishes, nothing
 # else holds it.
 MAX_MEAN_CHANGE_K = 1000.0
@@ -88,11 +89,15 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
         shrinks = balance.limited or largest <= before
         step = min(1.0, 2.0 * step) if shrinks else max(0.5 * step, MIN_DAMPING)
-        T = coefficients.tables.temperature(u, material) + step * change
-        u, before = coefficients.tables.state_of(T, material), largest
+        start, before = coefficients.tables.temperature(u, material), largest
+        for retry in range(MAX_RETRIES + 1):  # where a power is no finite number the state lies short of that
+            T = start + step * change
+            u = coefficients.tables.state_of(T, material)
+            with watch.naming_runaways(expected=retry < MAX_RETRIES):
+                balance = _balance(state, u, forcing, solved)
+                break
+            step *= RETRY_SHARE
         extent = float(np.ptp(T)) or 1.0
-        with watch.naming_runaways():
-            balance = _balance(state, u, forcing, solved)
         watch.look(T, balance.imbalance, float(balance.missing.sum()))
         history.append(largest / extent)
         state.solver_statistics.iterations += iterations

@@ -202,7 +202,8 @@ class TemperatureSources:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
         T = np.full(self._grid.shape, temperature)
         found = [plane for time in (times if self.varies else times[:1]).tolist() for plane in self._densities(T, time)]
-        return float(np.nanmin(found, initial=0.0)), float(np.nanmax(found, initial=0.0))
+        powers = np.nan_to_num(found, nan=0.0, posinf=np.inf, neginf=-np.inf)  # of all NaN NumPy would warn
+        return float(np.min(powers, initial=0.0)), float(np.max(powers, initial=0.0))
 
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""

@@ -96,6 +96,15 @@ def test_the_stable_of_two_states_is_found() -> None:
     assert found.warnings == []
 
 
+def test_a_state_short_of_where_a_power_is_no_number_is_found() -> None:
+    """50 sqrt(60 - T) = 0.3 (T - 45), a quadratic equation for the root; Newton's first step leads beyond 60."""
+    roots = np.roots([0.3, 50.0, -4.5])
+    found = steady(die("50*sqrt(60 - T)", k="1e7")).temperature().mean()
+    assert found == pytest.approx(60.0 - float(roots.max()) ** 2, abs=1e-5)
+    with pytest.raises(NoSteadyStateError, match="no finite number at the initial temperature"):
+        steady(die("sqrt(60 - T)", start=70.0))
+
+
 SLAB = """
 time = {{ integrator = "steady" }}
 compute = {{ precision = "float64", device = "cpu" }}
