@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import numpy as np
@@ -73,13 +73,14 @@ def resume(
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, float | str], output: Path | str | None = None
+    scenario: Path | str | Scenario, parameters: Mapping[str, Any], output: Path | str | None = None
 ) -> dict[str, float | None]:
     """The results of one run of a scenario file with other parameters, by name: a function for SciPy, Optuna or SALib.
 
     Args:
-        scenario: a TOML file, or what `load` made of one.
-        parameters: values of its `[parameters]`, or of keys with dots; numbers, or texts with a unit as "2 mm".
+        scenario: a TOML file, or what `load` made of one, overrides included.
+        parameters: values of its `[parameters]`, or of keys with dots; numbers, or texts with a unit as "2 mm"; of keys
+            names and lists, too.
         output: folder to keep the run in; by default nothing is kept.
 
     Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
@@ -94,13 +95,13 @@ def gradient(
     scenario: Path | str | Scenario,
     of: str,
     with_respect_to: Sequence[str] = (),
-    parameters: Mapping[str, float | str] | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Gradient:
     """The gradient of a result of a steady state, for the cost of one more solve whatever the number of parameters.
 
     Args:
-        scenario: a TOML file, or what `load` made of one. It must be linear, and is solved in float64 on its
-            device.
+        scenario: a TOML file, or what `load` made of one, overrides included. It must be linear, and is solved in
+            float64 on its device.
         of: name of one of its `[[output.results]]`, or what stands there after `of`: a mean, a smooth maximum such as
             "max_smooth(T, 'die', 0.5)", a probe inside, or a heat.
         with_respect_to: names of its `[parameters]`, or keys with dots such as "materials.die.conductivity".

@@ -93,6 +93,29 @@ class RunawayError(NotFiniteError):
         )
 
 
+class NoSteadyStateError(HeatsimError):
+    """Heat balances at no state, or at none that can be."""
+
+    exit_code = 3
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"there is no steady state that can be found: {why}")
+
+
+class EnergyLostError(HeatsimError):
+    """The energy balance of a run does not close by far."""
+
+    exit_code = 3
+
+    def __init__(self, residual: float, moved: float, unit: str, why: str) -> None:
+        """residual: what appeared from nowhere, of all that moved, both in the unit; why: in words, or ""."""
+        super().__init__(
+            f"the energy balance does not close: {residual:.4g} {unit} of {moved:.4g} {unit} moved "
+            f"{'came from nowhere' if residual > 0 else 'were lost'}"
+            + (f", {why}" if why else "; what was written is no solution")
+        )
+
+
 class NotConvergedError(HeatsimError):
     """A linear solver did not reach its tolerance; holds the relative residual before each iteration and at the end."""
 

@@ -41,7 +41,13 @@ ROOMS = {
         "tomli_w",
     },
     "heatsim.scenario.toml": {"pydantic_core"},
-    "heatsim.scenario.expressions": {"heatsim.scenario.toml", "heatsim.scenario.units", "numpy"},
+    "heatsim.scenario.expressions": {
+        "heatsim.scenario.csv_file",
+        "heatsim.scenario.toml",
+        "heatsim.scenario.units",
+        "numpy",
+    },
+    "heatsim.scenario.csv_file": {"heatsim.scenario.toml.messages", "heatsim.scenario.units", "numpy"},
     "heatsim.scenario.base_model": {"heatsim.scenario.toml", "pydantic", "pydantic_core"},
     "heatsim.scenario.units": {"heatsim.scenario.toml.messages"},
     "heatsim.scenario.value_types": {

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import tomli_w
 
+from heatsim.errors import RequestError
 from heatsim.geometry.floorplans import SLACK
 
 _BREAK = re.compile(r"\n\s+")
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
 GROWTH = 1.5  # of cells from one to the next beside the blocks
+MAX_CELLS_ALONG = 20_000  # of an axis: what is more is a typing error
 SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
 
 
@@ -49,11 +51,15 @@ def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
 
 def block_edges(places: set[float], sides: tuple[float, float, float], size: float) -> list[float]:
     """Faces of cells along an axis: on all edges of blocks, and between them cells no larger than `size`; beside the
-    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m."""
+    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m. Raises
+    `RequestError` for more than MAX_CELLS_ALONG."""
     sharp = [0.0]
     for place in sorted(places):
         if place > sharp[-1] + SNAP * size:
             sharp.append(place)
+    across = (max(places) - min(places)) / size
+    if not across <= MAX_CELLS_ALONG:
+        raise RequestError(f"expected at most {MAX_CELLS_ALONG} cells along an axis, found {across:.3g}")
     inside = [0.0]
     for low, high in pairwise(sharp):
         count = max(1, int(np.ceil((high - low) / size - 1e-6)))

@@ -116,9 +116,14 @@ def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...
     blocks = [block for plan in plans.values() for block in plan]
     across = {0.0, stack.size[0], *(edge for block in blocks for edge in (block.left, block.right))}
     along = {0.0, stack.size[1], *(edge for block in blocks for edge in (block.bottom, block.top))}
-    x, y = (
-        block_edges(places, (extent,) * 3, size) for places, extent in zip((across, along), stack.size, strict=True)
-    )
+    try:
+        x, y = (
+            block_edges(places, (extent,) * 3, size) for places, extent in zip((across, along), stack.size, strict=True)
+        )
+    except RequestError as error:
+        raise InputFileError(
+            file, f"{_line_of('chip length', file)}chip length, width or cell length: {error}"
+        ) from None
     z = [{"thickness": each.thickness, "cells": CELLS["source" if each.source else "layer"]} for each in stack.layers]
     regions: list[dict[str, Any]] = [{"material": stack.layers[0].material}]
     for layer in stack.layers:
@@ -251,6 +256,13 @@ def _value(path: Path, where: str, text: str, words: str) -> float:
     if found is None or not LEAST < float(found[1]) < MOST:
         raise InputFileError(path, f"{where}: expected {words} and a number > 0")
     return float(found[1])
+
+
+def _line_of(words: str, path: Path) -> str:
+    """`line 9: `, of the first line of a file with some words; "" if there is none."""
+    wanted = re.compile(r"\s+".join(words.split()))
+    lines = read_text(path).splitlines()
+    return next((f"line {number}: " for number, line in enumerate(lines, 1) if wanted.search(line)), "")
 
 
 def _word(path: Path, name: str, text: str) -> str:

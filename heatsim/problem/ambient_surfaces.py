@@ -99,7 +99,12 @@ class AmbientSurfaces:
                 surface += change
                 if not (np.abs(change) > ENOUGH * (1.0 + np.abs(surface))).any():
                     break
-        return np.asarray((surface - (own - zero)) / resistance)
+        # What a last step of Newton's would make of (surface - own)/resistance, in which little is left of the digits
+        # of two temperatures that are all but the same.
+        h = self._films(now, surface)
+        steep = h + 4.0 * radiated * surface**3
+        through = exchanged(surface, h) + steep * (surface - (own - zero))
+        return np.asarray(through / (1.0 + steep * resistance))
 
     def add_to(self, power: np.ndarray, heat: np.ndarray) -> None:
         """Add the heat of the faces (n,) to that of the cells, (nz, ny, nx) W."""

@@ -34,7 +34,7 @@ SAMPLED_CELLS, SAMPLED_TEMPERATURES = 4096, 33  # at which slopes are looked at 
 MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
 
 
-class _HeatedCells(NamedTuple):
+class HeatedCells(NamedTuple):
     """The cells of one source: (nz, ny, nx) which they are, its power in a unit volume, W/m3, and whether that is for a
     heat capacity of 1 J/(m3 K)."""
 
@@ -60,7 +60,7 @@ class TemperatureSources:
         planes = range(grid.shape[0])
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
         self._know_capacities(capacities)
-        self._parts: list[_HeatedCells] = []
+        self._parts: list[HeatedCells] = []
         self._may_grow = False  # as what is proportional to a difference of temperature does not
         for number, source in enumerate(scenario.sources):
             density = source.following_temperature
@@ -69,7 +69,7 @@ class TemperatureSources:
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
                 self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
                 solved = np.logical_and(inside, self._capacity != 0)
-                self._parts.append(_HeatedCells(solved, density, source.in_proportion))
+                self._parts.append(HeatedCells(solved, density, source.in_proportion))
 
     def completed(
         self, capacities: np.ndarray, surfaces: AmbientSurfaces | None, contacts: ContactSurfaces | None
@@ -90,6 +90,11 @@ class TemperatureSources:
     def heated(self) -> np.ndarray:
         """(nz, ny, nx) the cells in which there are such sources."""
         return np.asarray(np.any([np.zeros(self._grid.shape, bool), *(part.mask for part in self._parts)], axis=0))
+
+    @property
+    def parts(self) -> tuple[HeatedCells, ...]:
+        """The cells of each source."""
+        return tuple(self._parts)
 
     @property
     def of_volumes(self) -> bool:
@@ -197,7 +202,8 @@ class TemperatureSources:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
         T = np.full(self._grid.shape, temperature)
         found = [plane for time in (times if self.varies else times[:1]).tolist() for plane in self._densities(T, time)]
-        return float(np.nanmin(found, initial=0.0)), float(np.nanmax(found, initial=0.0))
+        powers = np.nan_to_num(found, nan=0.0, posinf=np.inf, neginf=-np.inf)  # of all NaN NumPy would warn
+        return float(np.min(powers, initial=0.0)), float(np.max(powers, initial=0.0))
 
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""

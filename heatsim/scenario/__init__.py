@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from heatsim.scenario.checks.cross_block import find_warnings
     from heatsim.scenario.expressions.expression import Expression
     from heatsim.scenario.expressions.parser import ExpressionError
-    from heatsim.scenario.loading import load, loads
+    from heatsim.scenario.loading import load, load_again, loads
     from heatsim.scenario.model import (
         Scenario,
         find_losses,
@@ -34,6 +34,7 @@ _HOMES = {
     "find_warnings": "checks.cross_block",
     "json_schema": "reference.schema",
     "load": "loading",
+    "load_again": "loading",
     "loads": "loading",
     "starter": "reference.starter_template",
 }  # public name -> the module that defines it
@@ -48,6 +49,7 @@ __all__ = [
     "find_warnings",
     "json_schema",
     "load",
+    "load_again",
     "loads",
     "starter",
 ]

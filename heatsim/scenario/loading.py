@@ -9,15 +9,15 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from heatsim.errors import Issue, ScenarioError
+from heatsim.errors import Issue, RequestError, ScenarioError
 from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
-from heatsim.scenario.material_library import library
+from heatsim.scenario.material_library import chosen_materials, find_in_library, find_library_materials, library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.parameters import substitute_parameters
 from heatsim.scenario.quantity import find_quantity, in_keys_of_heat
 from heatsim.scenario.toml.document import parse_document, read_text
-from heatsim.scenario.toml.positions import Key, SourcePositions
+from heatsim.scenario.toml.positions import Key, ScenarioOrigin, SourcePositions
 from heatsim.scenario.value_types import ValidationContext
 
 
@@ -44,18 +44,53 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     data, mistaken = in_keys_of_heat(data, quantity)
     positions = replace(document.positions, quantity=quantity)
     directory = origin.parent if origin else Path()
-    context = ValidationContext.from_document(data, directory, library, quantity=quantity, trusted=trust)
+    heat = quantity.is_temperature  # the library knows nothing of others
+    context = ValidationContext.from_document(
+        data,
+        directory,
+        library if heat else tuple,
+        find_in_library=find_in_library if heat else lambda name: None,
+        painted=find_library_materials(data) if heat else (),
+        quantity=quantity,
+        trusted=trust,
+    )
     issues = [document.positions.issue_at(*finding) for finding in (*wrong, *mistaken)]
     try:
         scenario = Scenario.model_validate(data, context=context)
     except ValidationError as error:
-        issues += _locate(error.errors(include_url=False), positions)
+        issues += _locate(_without_consequences(error.errors(include_url=False)), positions)
     issues += [positions.issue_at(*finding) for finding in run_checks(context.sections)]
     if issues:
         in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
         raise ScenarioError(in_order[:MAX_ERRORS])
     scenario._positions = positions
+    chosen = chosen_materials(data) if heat else []
+    scenario._origin = ScenarioOrigin(text, origin, tuple(overrides), trust, tuple(chosen))
     return scenario
+
+
+def load_again(scenario: Scenario, overrides: Sequence[str]) -> Scenario:
+    """The scenario with more overrides, after those that it was loaded with.
+
+    It is made of the text that `load` read, whatever the file says by now; a scenario that was changed since, of what
+    it has become, where parameters have no place any more. Raises `ScenarioError`, and `RequestError` for these.
+    """
+    origin = scenario._origin
+    if origin.text is not None:
+        again = loads(origin.text, origin.path, origin.overrides, trust=origin.trust)
+        if again == scenario:
+            return loads(origin.text, origin.path, [*origin.overrides, *overrides], trust=origin.trust)
+    named = [override for override in overrides if override.startswith("parameters.")]
+    if named:
+        name = named[0].partition("=")[0].removeprefix("parameters.")
+        raise RequestError(f"{name}: a scenario that was changed after load has no parameters left: name a key")
+    return loads(scenario.to_toml(), scenario.path, overrides)
+
+
+def _without_consequences(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Without that materials are missing, where the names in regions are wrong, by which they come from the library."""
+    named = any(error["loc"][:1] == ("regions",) and error["loc"][-1:] in (("material",),) for error in errors)
+    return [error for error in errors if not (named and error["loc"] == ("materials",))]
 
 
 def _locate(errors: Sequence[ErrorDetails], positions: SourcePositions) -> list[Issue]:

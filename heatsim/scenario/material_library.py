@@ -20,9 +20,11 @@ from heatsim.errors import ScenarioError
 from heatsim.quantity import ABSOLUTE_ZERO
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.material_names import find_name, is_choice
 from heatsim.scenario.materials import AnyMaterial, DiffusionMaterial, Material, PropertyTable, Temperature
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
+from heatsim.scenario.toml.positions import Key, KeyIssue
 from heatsim.scenario.value_types import NAME, ValidationContext, file_name
 
 PROPERTIES = ("conductivity", "density", "heat_capacity", "latent")
@@ -73,11 +75,33 @@ def library() -> dict[str, dict[str, Any]]:
 
 
 def find_library_materials(document: dict[str, Any]) -> list[str]:
-    """The names of the library by which regions paint and that the document does not define."""
+    """The names by which regions paint, that the library has, and that the document does not define: nor one that is
+    the same but for its case and signs, which is meant then."""
     tables = (document.get("materials"), document.get("ambients"))
     defined = {name for table in tables if isinstance(table, dict) for name in table}
-    wanted = dict.fromkeys(name for name in _painted(document) if name not in defined)
-    return [name for name in wanted if name in library()] if wanted else []
+    wanted = dict.fromkeys(name for name in _painted(document) if find_name(name, defined, {}) is None)
+    return [name for name in wanted if find_in_library(name) is not None] if wanted else []
+
+
+def find_in_library(name: str) -> str | None:
+    """The name in the library that a name stands for, None if it is none: see `material_names.find_name`."""
+    return find_name(name, library())
+
+
+def chosen_materials(document: dict[str, Any]) -> list[KeyIssue]:
+    """A warning for each name that stands for several things, of which the library has one."""
+    named: list[tuple[Key, str]] = [(("regions",), name) for name in find_library_materials(document)]
+    tables = document.get("materials")
+    for key, value in tables.items() if isinstance(tables, dict) else ():
+        name = value.get("name") if isinstance(value, dict) and "file" not in value else value
+        named += [(("materials", key), name)] if isinstance(name, str) else []
+    warnings = []
+    for key, name in named:
+        taken = find_in_library(name)
+        if taken is not None and name not in library() and is_choice(name):
+            message = f"{quote(name)} is taken for {taken} of the library: {library()[taken]['about']}"
+            warnings.append(KeyIssue(key, message, "name what it is"))
+    return warnings
 
 
 def _painted(document: dict[str, Any]) -> Iterable[str]:
@@ -123,11 +147,12 @@ def _resolve(value: Any, info: ValidationInfo) -> AnyMaterial:
 
 
 def _from_library(name: str, place: tuple[str, ...] = ()) -> dict[str, Any]:
-    if name not in library():
+    known = find_in_library(name)
+    if known is None:
         hint = did_you_mean(name, library()) or f"{', '.join([*library()][:12])}, ...: docs/reference/scenario.md"
         message = f"expected a table or the name of a material of the library, found {quote(name)}"
         raise validation_error_at(place, message, hint) if place else validation_error(message, hint)
-    return library()[name]
+    return library()[known]
 
 
 def _from_file(file: Path, name: str | None) -> tuple[dict[str, Any], str]:

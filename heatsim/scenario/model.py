@@ -24,7 +24,7 @@ from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.stop import Stop
 from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
-from heatsim.scenario.toml.positions import Key, SourcePositions
+from heatsim.scenario.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
 from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
@@ -71,6 +71,7 @@ class Scenario(ScenarioBlock):
     sweep: Sweep | None = Field(None, description="The runs of `heatsim sweep`")
 
     _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
+    _origin: ScenarioOrigin = PrivateAttr(default_factory=ScenarioOrigin)
 
     @model_validator(mode="before")
     @classmethod
@@ -128,6 +129,11 @@ class Scenario(ScenarioBlock):
     def directory(self) -> Path:
         """What relative file names were relative to; in the scenario they are absolute."""
         return self.path.parent.absolute() if self.path else Path.cwd()
+
+    @property
+    def warnings_of_text(self) -> tuple[KeyIssue, ...]:
+        """The warnings that only the text gives which the scenario was made of."""
+        return self._origin.warnings
 
     def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
         """Return an issue for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").

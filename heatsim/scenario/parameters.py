@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from heatsim.scenario.expressions.expression import Expression, ExpressionError
 from heatsim.scenario.expressions.parser import FUNCTIONS, VARIABLES
 from heatsim.scenario.toml.messages import found, quote
 from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.units import UnitError, convert, parse_unit, split_quantity
+from heatsim.scenario.units import UnitError, convert, parse_unit, split_quantity, to_float
 
 # Keys whose strings are names, words or files, and never formulas.
 TEXTS = frozenset(
@@ -87,6 +88,8 @@ def _add(values: dict[str, Value], name: str, value: Any, unit: str) -> tuple[st
             return f"expected a number, found {quote(value)}", error.message
         if not isinstance(number, (int, float)):
             return f"expected a number, found {quote(value)}", "it may use the parameters above it"
+        if not isfinite(number):
+            return f"expected a finite number, found {quote(value)}, which is {number}", ""
         values[name] = number
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -99,7 +102,7 @@ def _in_si(parts: tuple[str, str], unit: str) -> float:
     """A number with a unit in SI; a temperature in the unit of the file."""
     if parse_unit(parts[1]).dimension == parse_unit("K").dimension:
         return convert(*parts, unit, absolute=True)
-    return float(Fraction(parts[0]) * parse_unit(parts[1]).factor)
+    return to_float(Fraction(parts[0]) * parse_unit(parts[1]).factor)
 
 
 def _put(value: Any, key: str, values: Mapping[str, Value]) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from math import floor, inf, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
+import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock, form_tag
-from heatsim.scenario.toml.messages import did_you_mean, found, one_of, validation_error, validation_error_at
+from heatsim.scenario.csv_file import CsvError, read_csv
+from heatsim.scenario.toml.messages import validation_error, validation_error_at
 from heatsim.scenario.value_types import Number, file_name, numbers, quantity
 
 MAX_TIMES = 1_000_000
@@ -48,7 +49,7 @@ class TimesFile(ScenarioBlock):
     """Times from a CSV file."""
 
     file: Annotated[Path, file_name("the name of a .csv file")] = Field(
-        description="CSV file of times in s, with or without a line of names"
+        description="CSV file of times, with or without a line of names; in s unless the head has a unit, as time [h]"
     )
     column: str | None = Field(None, description="Name of the column of the times; the first, if left out")
 
@@ -58,32 +59,26 @@ def _read_times(value: Any) -> Any:
     if not isinstance(value, TimesFile):
         return value
     try:
-        rows = [row for row in csv.reader(value.file.read_text(encoding="utf-8-sig").splitlines()) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is no UTF-8 text"
-        raise validation_error_at(("file",), f"{value.file.name}: {reason}") from None
-    names = [name.strip() for name in rows[0]] if rows and not _is_number(rows[0][0]) else []
-    if value.column is not None and value.column not in names:
-        hint = did_you_mean(value.column, names)
-        expected = one_of(names) if names else "a first line with names"
-        raise validation_error_at(("column",), f"expected {expected} in {value.file.name}", hint)
-    place = names.index(value.column) if value.column else 0
-    cells = [(number, row[place] if place < len(row) else "") for number, row in enumerate(rows, 1)][bool(names) :]
-    for number, cell in cells:
-        if not _is_number(cell) or not 0.0 <= float(cell) < inf:
-            message = f"{value.file.name}: row {number}: expected a time >= 0 (s), found {found(cell)}"
-            raise validation_error_at(("file",), message)
-    if not 1 <= len(cells) <= MAX_TIMES:
-        raise validation_error_at(("file",), f"{value.file.name}: expected 1 to {MAX_TIMES} times, found {len(cells)}")
-    return tuple(float(cell) for _, cell in cells)
-
-
-def _is_number(text: str) -> bool:
+        table = read_csv(value.file)
+    except CsvError as error:
+        raise validation_error_at(("file",), f"{value.file.name}: {error}") from None
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        place = 0 if value.column is None else table.place(value.column)
+    except CsvError as error:
+        raise validation_error_at(("column",), f"{error} in {value.file.name}", error.hint) from None
+    if not 1 <= len(table.rows) <= MAX_TIMES:
+        message = f"{value.file.name}: expected 1 to {MAX_TIMES} times, found {len(table.rows)}"
+        raise validation_error_at(("file",), message)
+    try:
+        times = table.numbers(place, "s")
+    except CsvError as error:
+        raise validation_error_at(("file",), f"{value.file.name}: {error}") from None
+    early = np.flatnonzero(times < 0.0)
+    if early.size:
+        row = int(early[0])
+        message = f"row {table.lines[row]}: expected a time >= 0 (s), found {times[row]:g}"
+        raise validation_error_at(("file",), f"{value.file.name}: {message}")
+    return tuple(times.tolist())
 
 
 def _times_tag(value: Any) -> str:

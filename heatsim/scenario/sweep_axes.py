@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import tomli_w
 
 from heatsim.errors import InputFileError, RequestError
+from heatsim.scenario.csv_file import CsvError, read_csv
 from heatsim.scenario.units import split_quantity
 
-Value = float | str  # a number, or one with a unit as "2 mm"
+# A number, one with a unit as "2 mm", a word such as the name of a material, or a list: of these last two only where
+# the name is a key with dots.
+Value = float | int | bool | str | list[Any]
 MAX_VALUES = 100_000
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -37,7 +41,9 @@ def axis_of_text(text: str) -> SweepAxis:
         raise RequestError(f"--vary {text}: expected NAME=VALUES, such as h=5,10,20 or thickness=1mm:5mm:5")
     parts = given.split(":")
     if len(parts) == 1:
-        return SweepAxis(name, tuple(_value(each, text) for each in given.split(",")))
+        return SweepAxis(name, tuple(_value(name, each, text) for each in _split(given)))
+    if "." in name and not _NUMBER.match(parts[0].strip()):  # a word or a list with colons inside
+        return SweepAxis(name, tuple(_value(name, each, text) for each in _split(given)))
     if len(parts) != 3:
         raise RequestError(f"--vary {text}: expected FIRST:LAST:COUNT, found {given}")
     return _range(name, parts[0], parts[1], parts[2], text)
@@ -49,21 +55,25 @@ def axis_of_table(name: str, given: Any) -> SweepAxis:
     if isinstance(given, Mapping) and set(given) == {"from", "to", "count"}:
         return _range(name, str(given["from"]), str(given["to"]), str(given["count"]), where)
     if isinstance(given, Sequence) and not isinstance(given, str) and given:
-        return SweepAxis(name, tuple(_value(str(each), where) for each in given))
+        return SweepAxis(name, tuple(_value(name, each, where) for each in given))
     raise RequestError(f"{where}: expected a list of values, or {{ from, to, count }}")
 
 
 def axes_of_file(path: Path) -> list[SweepAxis]:
-    """An axis for each column of a CSV file with a line of names. Raises InputFileError."""
+    """An axis for each column of a CSV file with a line of names; a unit in the head of a column is that of its
+    numbers. Raises InputFileError."""
     try:
-        rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines()) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFileError(path, getattr(error, "strerror", None) or "is no UTF-8 text") from None
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        table = read_csv(path)
+        if not table.names:
+            table = table.headed()
+    except CsvError as error:
+        raise InputFileError(path, str(error)) from None
+    if not table.rows or any(len(row) != len(table.names) for row in table.rows):
         raise InputFileError(path, "expected a line of names and, below it, as many values in each line")
-    names = [name.strip() for name in rows[0]]
+    heads = zip(table.names, table.units, strict=True)
     return [
-        SweepAxis(name, tuple(_value(row[column], str(path)) for row in rows[1:])) for column, name in enumerate(names)
+        SweepAxis(name, tuple(_value(name, row[column], str(path), unit) for row in table.rows))
+        for column, (name, unit) in enumerate(heads)
     ]
 
 
@@ -75,49 +85,108 @@ def _range(name: str, first: str, last: str, count: str, where: str) -> SweepAxi
         raise RequestError(f"{where}: expected a count of 2 to {MAX_VALUES} values, found {count.strip()}")
     if low == high:
         raise RequestError(f"{where}: expected a range, found {first.strip()} at both ends")
-    values = (with_unit(float(each), unit) for each in np.linspace(low, high, int(count)))
+    spread = np.linspace(low, high, int(count))
+    whole = isinstance(low, int) and isinstance(high, int)
+    values = (with_unit(int(each) if whole and float(each).is_integer() else float(each), unit) for each in spread)
     return SweepAxis(name, tuple(values), (low, high), unit)
 
 
-def _value(text: str, where: str) -> Value:
-    number, unit = _number_and_unit(text, where)
-    return with_unit(number, unit)
+def _split(given: str) -> list[str]:
+    """The values between commas, but for commas in brackets and quotes."""
+    found, depth, quoted = [""], 0, ""
+    for character in given:
+        quoted = ("" if character == quoted else quoted) if quoted else character if character in "\"'" else ""
+        depth += 0 if quoted else (character in "([{") - (character in ")]}")
+        if character == "," and not quoted and depth <= 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return found
 
 
-def _number_and_unit(text: str, where: str) -> tuple[float, str]:
+def _value(name: str, given: Any, where: str, unit: str = "") -> Value:
+    """A value as it is written, of a parameter a number; unit: of numbers that are given without one."""
+    text = str(given).strip()
+    if not isinstance(given, str):
+        if isinstance(given, (bool, list)) and "." in name:
+            return given
+        text = repr(given)
+    if "." in name and text and not _is_quantity(text):
+        return _word(text, where)
+    number, own = _number_and_unit(text, where)
+    return with_unit(number, own or unit)
+
+
+def _word(text: str, where: str) -> Value:
+    """A list, true or false, or any other text, with or without quotes."""
+    if text[0] in "[\"'{" or text in ("true", "false"):
+        try:
+            parsed: Value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError as error:
+            raise RequestError(f"{where}: expected a TOML value, found {text}: {error}") from None
+        return parsed
+    return text
+
+
+def _is_quantity(text: str) -> bool:
+    """Whether a text is a number with or without a unit."""
+    try:
+        _number_and_unit(text, "")
+    except RequestError:
+        return False
+    return True
+
+
+def _number_and_unit(text: str, where: str) -> tuple[float | int, str]:
+    """A number, whole if it is written so, and its unit."""
     text = text.strip()
     if _NUMBER.fullmatch(text):
-        return float(text), ""
+        return _number(text), ""
     spaced = re.sub(rf"^({_NUMBER.pattern})(?=[^\s\d.])", r"\1 ", text)
     parts = split_quantity(spaced)
     if parts is None:
         raise RequestError(f"{where}: expected a number, with or without a unit, found {text or 'nothing'}")
-    return float(parts[0]), parts[1]
+    return _number(parts[0]), parts[1]
 
 
-def with_unit(number: float, unit: str) -> Value:
+def _number(text: str) -> float | int:
+    return int(text) if re.fullmatch(r"[+-]?\d{1,15}", text) else float(text)
+
+
+def with_unit(number: float | int, unit: str) -> Value:
     """A number to 12 digits, as a value."""
+    if isinstance(number, int):
+        return f"{number} {unit}" if unit else number
     rounded = float(f"{number:.12g}")
-    return (
-        f"{rounded:g} {unit}"
-        if unit and float(f"{rounded:g}") == rounded
-        else f"{rounded!r} {unit}"
-        if unit
-        else rounded
-    )
+    if not unit:
+        return rounded
+    return f"{rounded:g} {unit}" if float(f"{rounded:g}") == rounded else f"{rounded!r} {unit}"
 
 
-def number_of(value: Value) -> float:
-    """The number of a value, in its own unit."""
-    return value if isinstance(value, float) else float(value.partition(" ")[0])
+def number_of(value: Value) -> float | str:
+    """The number of a value, in its own unit; of a word or a list what the table says of it."""
+    if isinstance(value, (bool, list)):
+        return toml_value(value)
+    if not isinstance(value, str):
+        return value
+    parts = split_quantity(value)
+    return value if parts is None else float(parts[0])
 
 
 def unit_of(value: Value) -> str:
     """The unit of a value, "" where it has none."""
-    return "" if isinstance(value, float) else value.partition(" ")[2]
+    parts = split_quantity(value) if isinstance(value, str) else None
+    return "" if parts is None else parts[1]
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML has it, on one line."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return tomli_w.dumps({"a": value}).removeprefix("a = ").strip()
 
 
 def override_of(name: str, value: Value) -> str:
     """What --set is given for a parameter, or for the key of a value where the name has dots."""
     key = name if "." in name else f"parameters.{name}"
-    return f'{key}="{value}"' if isinstance(value, str) else f"{key}={value!r}"
+    return f"{key}={toml_value(value)}"

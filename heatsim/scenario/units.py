@@ -153,7 +153,15 @@ def convert(number: str, unit: str, wanted: str, absolute: bool = False) -> floa
         value += given.zero - target.zero
     elif given.zero:
         raise UnitError("a difference of temperatures is in K")
-    return float(value / target.factor)
+    return to_float(value / target.factor)
+
+
+def to_float(value: Fraction) -> float:
+    """The nearest float. Raises `UnitError` for a number beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise UnitError("the number is too large; at most 1.8e308") from None
 
 
 def _target(wanted: str) -> Unit:

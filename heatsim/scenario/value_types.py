@@ -32,8 +32,10 @@ class ValidationContext:
     Attributes:
         directory: what relative file names are relative to.
         quantity: what the scenario is about, such as temperature in "K" or "degC".
-        materials: the names that a region may use, None = not known.
-        library: gives the names of the library of materials, which a region may use too.
+        materials: the names of materials and ambients that the document defines, None = not known.
+        painted: the names of the library by which regions paint: they are materials, too.
+        library: gives the names of the library of materials.
+        find_in_library: the name in the library that a name stands for, None if it is none.
         sections: filled during validation with the top-level values that are valid, so that the checks across
             sections run on what there is.
         trusted: whether files may lie outside the directory.
@@ -43,6 +45,8 @@ class ValidationContext:
     quantity: Quantity = field(default_factory=Quantity)
     materials: frozenset[str] | None = None
     library: Callable[[], Iterable[str]] = tuple
+    find_in_library: Callable[[str], str | None] = lambda name: None
+    painted: frozenset[str] = frozenset()
     sections: dict[str, Any] = field(default_factory=dict)
     trusted: bool = True
 
@@ -53,13 +57,15 @@ class ValidationContext:
         directory: Path,
         library: Callable[[], Iterable[str]] = tuple,
         *,
+        find_in_library: Callable[[str], str | None] = lambda name: None,
+        painted: Iterable[str] = (),
         quantity: Quantity = Quantity(),  # noqa: B008 (frozen)
         trusted: bool = True,
     ) -> ValidationContext:
         """Read off a document, which need not be valid, what the validators need; others: the attributes."""
         tables = (document.get("materials"), document.get("ambients"))
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
-        return cls(directory, quantity, names or None, library, trusted=trusted)
+        return cls(directory, quantity, names, library, find_in_library, frozenset(painted), trusted=trusted)
 
     def own(self, number: Number) -> Number:
         """A number of heat conduction in the unit of the scenario's quantity."""
@@ -388,12 +394,15 @@ def _is_within(path: Path, directory: Path) -> bool:
 
 
 def _known_material(value: Any, context: ValidationContext) -> str:
-    known = sorted(context.materials or ())
-    library = context.library() if value not in known else ()
-    if not isinstance(value, str) or (known and value not in (*known, *library)):
-        hint = did_you_mean(value, [*known, *library]) or f"known here: {', '.join(known[:20])}"
-        raise validation_error(f"expected the name of a material, found {found(value)}", hint)
-    return value
+    if isinstance(value, str) and (context.materials is None or value in context.materials | context.painted):
+        return value
+    known, library = sorted((context.materials or frozenset()) | context.painted), list(context.library())
+    if isinstance(value, str) and context.find_in_library(value) in library and not did_you_mean(value, known):
+        hint = f"a region has to paint it; known here: {', '.join(known[:20]) or 'none'}"
+    else:
+        hint = did_you_mean(value, [*known, *library])
+        hint = hint or (f"known here: {', '.join(known[:20])}" if known else "the library: docs/reference/scenario.md")
+    raise validation_error(f"expected the name of a material, found {found(value)}", hint)
 
 
 def _label(value: Any, context: ValidationContext) -> int:

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.errors import ScenarioError
+from heatsim.errors import EnergyLostError, ScenarioError
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
 
-MIN_RELATIVE_RESIDUAL = 2e-4  # of the energy moved
+MIN_RELATIVE_RESIDUAL = 2e-4  # of the energy moved, of explicit steps in float32
+MIN_RELATIVE_RESIDUAL_IN_FLOAT64 = 1e-6  # of all others
+MAX_RELATIVE_RESIDUAL = 0.5  # beyond, results are those of another problem: an error
 MAX_ROUNDINGS = 8.0  # of all cells, as much of a residual as any field of the precision may have
+TEMPERATURE_ROUNDINGS = 16.0  # of absolute temperatures in float64, which differences are taken of
 MIN_MISSED_SHARE = 0.01  # of the energy of the sources
 SAMPLE_COUNTS = (20_000, 31_415)  # at sources over a run: where these two differ, they know no better than the steps
 
@@ -74,28 +77,58 @@ def _shown(temperature: float) -> str:
 def energy_warnings(
     problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]
 ) -> Iterator[str]:
-    """The warnings about the energy of a run until a time, s; none about a steady state. field: gives the temperature
+    """The warnings about the energy of a run until a time, s, infinite in a steady state. field: gives the temperature
     offsets, K."""
+    if time > 0:
+        yield from _lost_energy(problem, energy, time, field)
     if np.isfinite(time) and time > 0:
-        yield from _lost_energy(problem, energy, field)
         yield from _missed_pulses(problem, energy.sources, time)
 
 
-def _lost_energy(problem: Problem, energy: EnergyBalance, field: Callable[[], np.ndarray]) -> Iterator[str]:
+def require_energy(problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]) -> None:
+    """Raise `EnergyLostError` where most of the energy that moved is missing, or came from nowhere: as
+    `energy_warnings`."""
+    share = abs(energy.relative_residual)
+    if time > 0 and not share <= MAX_RELATIVE_RESIDUAL and not _is_rounding(problem, energy, time, field):
+        cure = _cure(problem)
+        raise EnergyLostError(energy.residual, energy.moved, "W" if np.isinf(time) else "J", cure)
+
+
+def _lost_energy(
+    problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]
+) -> Iterator[str]:
     """About a residual that is more than the rounding of the field."""
     share = abs(energy.relative_residual)
-    if not MIN_RELATIVE_RESIDUAL < share < np.inf:
-        return
-    unit = float(np.finfo(problem.dtype).eps) * float(np.abs(field()).max())  # K, the greatest last place
-    if abs(energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity:
+    in_float32 = problem.dtype == np.float32 and not problem.scenario.time.solves
+    least = MIN_RELATIVE_RESIDUAL if in_float32 else MIN_RELATIVE_RESIDUAL_IN_FLOAT64
+    if not least < share < np.inf or _is_rounding(problem, energy, time, field):
         return
     lost = f"{share:.2g} of the energy moved was lost or came from nowhere"
+    cure = _cure(problem)
+    yield f"{lost}, {cure}" if cure else f"{lost}, so that temperatures are wrong"
+
+
+def _is_rounding(problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]) -> bool:
+    """Whether the precision explains a residual: that of all cells of a field in time; in a steady state that of what
+    they exchange, W, which the stable step bounds."""
+    hottest = float(np.abs(field()).max())
+    absolute = hottest + abs(problem.reference - problem.scenario.zero)
+    in_float64 = TEMPERATURE_ROUNDINGS * float(np.finfo(float).eps) * absolute
+    if np.isinf(time):
+        limit = problem.stability_limit
+        exchange = problem.whole_capacity / limit if limit > 0 else 0.0  # W/K
+        return abs(energy.residual) <= MAX_ROUNDINGS * in_float64 * exchange
+    unit = float(np.finfo(problem.dtype).eps) * hottest + in_float64  # K, the greatest last place
+    return abs(energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity
+
+
+def _cure(problem: Problem) -> str:
+    """Why float32 loses energy and what helps; "" where that is not why."""
     if problem.scenario.time.solves or problem.dtype != np.float32:
-        yield f"{lost}, so that temperatures are wrong"
-        return
+        return ""
     cures = 'compute.precision = "float64"'
     cures += "" if problem.temperature_dependent else ' or time.integrator = "implicit"'
-    yield f"{lost}, as steps change temperatures by too little for float32: take {cures}"
+    return f"as steps change temperatures by too little for float32: take {cures}"
 
 
 def _missed_pulses(problem: Problem, seen: float, time: float) -> Iterator[str]:

@@ -12,7 +12,9 @@ from heatsim_kernels.field import values_of
 
 from heatsim.errors import NotFiniteError
 from heatsim.geometry.grid import AXES, FACES
+from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
+from heatsim.simulation.state_checks import cold_warnings
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
@@ -235,6 +237,8 @@ class State:
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
             *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+            *cold_warnings(self),
+            *(clamped_sources(self.problem, self.temperature()) if np.isinf(self.time) else ()),
         ]
 
     @property

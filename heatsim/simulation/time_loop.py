@@ -17,8 +17,10 @@ from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
+from heatsim.simulation.ledger import require_energy
 from heatsim.simulation.range_watch import has_open_range, require_within_range
 from heatsim.simulation.state import State
+from heatsim.simulation.state_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ def simulate(
 
     `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
-    finite is recorded, `NotConvergedError` after the last good state was recorded.
+    finite is recorded, `NoSteadyStateError` before a state that cannot be is, `NotConvergedError` after the last good
+    state was recorded, and `EnergyLostError` after all was.
     """
     end, begun = state.problem.scenario.time.last_time, time.perf_counter()
     try:
@@ -106,11 +109,16 @@ def simulate(
                     require_finite(state.field.is_finite(), state)
                 if looks:
                     require_within_range(state)
+                if event == inf:
+                    require_steady_state(state)
                 _record(state, due, timings)
                 if stop is not None and event in stop.times and stop.look(state):
                     _record(state, [each for each in recorders if each.times and each not in due], timings)
+                    require_energy(state.problem, state.energy, state.time, state.field.host)
                     save(END)
                     return True
+                if event == end:
+                    require_energy(state.problem, state.energy, state.time, state.field.host)
                 if not save(go_on if event < end else END):
                     return event == end
     except NotConvergedError:

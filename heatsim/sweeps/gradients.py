@@ -26,14 +26,14 @@ from heatsim.integrators.integrator import SOLVER_KERNELS
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.recorders.results import smooth_maximum
-from heatsim.scenario import Scenario, find_temperature_dependence, load
+from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import Result, parse_subject
-from heatsim.scenario.sweep_axes import override_of
+from heatsim.scenario.sweep_axes import Value
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
-from heatsim.sweeps.runs import file_with_parameters
+from heatsim.sweeps.runs import with_parameters
 
 CHANGE = 1e-4  # of a parameter, to either side, for dL/dp: its square is the error
 TOLERANCE, RESIDUAL = 1e-10, 1e-12  # of the steady state, and of the adjoint solve
@@ -68,11 +68,10 @@ class Gradient:
 
 
 def find_gradient(
-    scenario: Path | str | Scenario, of: str, with_respect_to: Sequence[str], values: Mapping[str, float | str]
+    scenario: Path | str | Scenario, of: str, with_respect_to: Sequence[str], values: Mapping[str, Value]
 ) -> Gradient:
     """The gradient of a result of a steady state: see `heatsim.gradient`."""
-    path, overrides = file_with_parameters(scenario, values)
-    base = _steady(path, overrides)
+    base = _steady(scenario, values)
     problem = build_problem(_with_result(base, of))
     device = choose_device(problem.scenario).device
     state, result = State(problem, make_field(problem, SOLVER_KERNELS[device])), _result_of(problem, of)
@@ -84,7 +83,7 @@ def find_gradient(
     by_source = _adjoint(problem, solver, result.slopes(balance, inputs, T))
 
     def lagrangian(name: str, value: float) -> float:
-        other, given = _balance_of(path, [*overrides, override_of(name, value)], problem, T)
+        other, given = _balance_of(_steady(scenario, {**values, name: value}), name, problem, T)
         flow = other.flow(given, T, other.exchange(T))
         return result.value(other, given, T) + float(np.sum(by_source * flow))
 
@@ -109,10 +108,10 @@ def _adjoint(problem: Problem, solver: Balance, slopes: np.ndarray) -> np.ndarra
     return np.where(solved, solver.on_host(found.x), 0.0)
 
 
-def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
+def _steady(given: Path | str | Scenario, values: Mapping[str, Value]) -> Scenario:
     """The scenario as it is solved here; raises `ScenarioError` if it is not linear."""
     exact = ["time.integrator=steady", f"time.tolerance={TOLERANCE}", "compute.precision=float64"]
-    scenario = load(path, [*overrides, *exact])
+    scenario = with_parameters(given, values, exact)
     key = find_temperature_dependence(scenario)
     if key is not None:
         message, hint = "expected nothing that depends on temperature", "gradients are those of linear problems"
@@ -269,11 +268,11 @@ def _ways_of(problem: Problem, of: str, name: str) -> slice:
     return coefficients.boundary_values_of(FACES.index(name))
 
 
-def _balance_of(path: Path, overrides: Sequence[str], base: Problem, T: np.ndarray) -> tuple[Balance, BalanceInputs]:
-    """The heat balance of another scenario, and its inputs, at a field of the first."""
-    problem = build_problem(_steady(path, overrides), base.reference)
+def _balance_of(scenario: Scenario, name: str, base: Problem, T: np.ndarray) -> tuple[Balance, BalanceInputs]:
+    """The heat balance of another scenario, and its inputs, at a field of the first; name: of what was changed."""
+    problem = build_problem(scenario, base.reference)
     if problem.grid.shape != base.grid.shape:
-        raise RequestError(f"{overrides[-1]}: changes the cells of the grid, which has no gradient")
+        raise RequestError(f"{name}: changes the cells of the grid, which has no gradient")
     balance = _balance_at(problem, T)
     return balance, balance.inputs(0.0)
 

@@ -16,8 +16,8 @@ from time import monotonic
 from typing import Any
 
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
-from heatsim.scenario import Scenario, load
-from heatsim.scenario.sweep_axes import SweepAxis, axes_of_file, axis_of_table, override_of
+from heatsim.scenario import Scenario, load, load_again
+from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
 from heatsim.simulation import run as runs
 from heatsim.store.atomic import write_atomically
 from heatsim.store.folder import RunFolder
@@ -221,22 +221,22 @@ def _submitted(
             future.cancel()
 
 
-def file_with_parameters(
-    scenario: Path | str | Scenario, parameters: Mapping[str, float | str]
-) -> tuple[Path, list[str]]:
-    """The file of a scenario, and what --set is given for these parameters. Raises RequestError if it has no file."""
-    path = scenario.path if isinstance(scenario, Scenario) else Path(scenario)
-    if path is None:
-        raise RequestError("a scenario from a text has no parameters left: name its file")
-    values = {name: value if isinstance(value, str) else float(value) for name, value in parameters.items()}
-    return path, [override_of(name, value) for name, value in values.items()]
+def with_parameters(
+    scenario: Path | str | Scenario, parameters: Mapping[str, Value], more: Sequence[str] = ()
+) -> Scenario:
+    """A scenario file, or what `load` made of one, with other values of parameters, and more overrides after these.
+    Raises HeatsimError in its kinds."""
+    overrides = [*(override_of(name, value) for name, value in parameters.items()), *more]
+    if not isinstance(scenario, Scenario):
+        return load(Path(scenario), overrides)
+    return load_again(scenario, overrides) if overrides else scenario
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, float | str], output: Path | str | None = None
+    scenario: Path | str | Scenario, parameters: Mapping[str, Value], output: Path | str | None = None
 ) -> dict[str, float | None]:
     """The results of one run by name and unit: see `heatsim.evaluate`."""
-    loaded = load(*file_with_parameters(scenario, parameters))
+    loaded = with_parameters(scenario, parameters)
     with tempfile.TemporaryDirectory() as folder:
         run = runs.run_scenario(loaded, Path(output) if output is not None else Path(folder) / "run")
         return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)

@@ -79,30 +79,41 @@ def open_sweep(folder: Path) -> xarray.Dataset:
     def column(name: str) -> tuple[str, np.ndarray]:
         return "run", np.array([float(row[name]) if row[name] else np.nan for row in rows])
 
-    coordinates = {"run": [row["run"] for row in rows], **{name: column(name) for name in parameters}}
+    def coordinate(name: str) -> tuple[str, np.ndarray]:
+        return column(name) if _is_numeric(name, rows) else ("run", np.array([row[name] for row in rows]))
+
+    coordinates = {"run": [row["run"] for row in rows], **{name: coordinate(name) for name in parameters}}
     return xarray.Dataset({name: column(name) for name in values}, coordinates)
 
 
 def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
-    """Draw each value over the first parameter, a curve for each combination of the others; and as a map where two
-    parameters take all combinations of three values each or more. Returns the pictures."""
+    """Draw each value over the first parameter that is a number, or over the words of the first, a curve for each
+    combination of the others; and as a map where two parameters take all combinations of three values each or more.
+    Returns the pictures."""
     from heatsim.plots.charts import Chart, draw_charts, draw_map
     from heatsim.plots.curve import Curve
 
     parameters, values, rows = read_sweep(folder / "sweep.csv")
-    first, others, drawn = parameters[0], parameters[1:], []
+    first = next((name for name in parameters if _is_numeric(name, rows)), parameters[0])
+    others, drawn = [name for name in parameters if name != first], []
+    words = [] if _is_numeric(first, rows) else list(dict.fromkeys(row[first] for row in rows))
+    axis = first + (f" ({', '.join(f'{number}: {word}' for number, word in enumerate(words))})" if words else "")
+
+    def place(row: Mapping[str, str]) -> float:
+        return float(words.index(row[first])) if words else float(row[first])
+
     for value in values:
         curves: dict[str, list[tuple[float, float]]] = {}
         for row in rows:
             if row[value]:
-                label = ", ".join(f"{name} = {float(row[name]):.4g}" for name in others) or value
-                curves.setdefault(label, []).append((float(row[first]), float(row[value])))
+                label = ", ".join(f"{name} = {_label(name, row, rows)}" for name in others) or value
+                curves.setdefault(label, []).append((place(row), float(row[value])))
         if not curves:
             continue
         lines = [Curve(name, *np.array(sorted(pairs)).T) for name, pairs in curves.items()]
         path = folder / "pictures" / f"{_file_name(value)}.png"
         path.parent.mkdir(exist_ok=True)
-        draw_charts(path, [Chart(first, value, lines[:MAX_CURVES])], title, value)
+        draw_charts(path, [Chart(axis, value, lines[:MAX_CURVES])], title, value)
         drawn.append(path)
         shown = _map_of(parameters, value, rows)
         if shown is not None:
@@ -115,7 +126,7 @@ def _map_of(parameters: Sequence[str], value: str, rows: Sequence[Mapping[str, s
     """The values over two parameters that take all combinations; None where they do not."""
     from heatsim.plots.charts import ValueMap
 
-    if len(parameters) != 2:
+    if len(parameters) != 2 or not all(_is_numeric(name, rows) for name in parameters):
         return None
     x, y = (np.unique([float(row[name]) for row in rows]) for name in parameters)
     if min(x.size, y.size) < 3 or x.size * y.size != len(rows):
@@ -125,6 +136,20 @@ def _map_of(parameters: Sequence[str], value: str, rows: Sequence[Mapping[str, s
         place = np.searchsorted(y, float(row[parameters[1]])), np.searchsorted(x, float(row[parameters[0]]))
         values[place] = float(row[value]) if row[value] else np.nan
     return ValueMap(x, y, values, (parameters[0], parameters[1], value))
+
+
+def _is_numeric(name: str, rows: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a parameter has numbers, and not words or lists."""
+    try:
+        for row in rows:
+            float(row[name])
+    except ValueError:
+        return False
+    return True
+
+
+def _label(name: str, row: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
+    return f"{float(row[name]):.4g}" if _is_numeric(name, rows) else row[name]
 
 
 MAX_CURVES = 24  # in a picture

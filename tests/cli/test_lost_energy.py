@@ -6,8 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.commands import Invoke
+
+from heatsim.errors import EnergyLostError
+from heatsim.problem import build_problem
+from heatsim.scenario import loads
+from heatsim.simulation.ledger import EnergyBalance, energy_warnings, require_energy
 
 Write = Callable[..., Path]
 
@@ -28,15 +34,52 @@ def warnings(folder: Path) -> list[str]:
 
 
 def test_energy_lost_to_rounding_is_told_with_what_to_do(invoke: Invoke, write: Write, tmp_path: Path) -> None:
-    write(COOLING)
+    write(COOLING.replace("coefficient = 1.0", "coefficient = 2.5"))
     done = invoke("run", "case.toml", "--output", "out")
     (warning,) = warnings(tmp_path / "out")
-    assert warning.startswith("0.97 of the energy moved was lost")
+    assert warning.startswith("0.38 of the energy moved was lost")
     assert warning.endswith('take compute.precision = "float64" or time.integrator = "implicit"')
     assert f"warning          {warning}" in done.stdout
     assert f"WARNING {warning}" in (tmp_path / "out" / "run.log").read_text()
     quiet = invoke("run", "case.toml", "--output", "out", "--force", "--quiet")
     assert (quiet.stdout, quiet.stderr) == ("", f"warning: {warning}\n")
+
+
+def test_a_run_that_lost_most_of_its_energy_has_failed(invoke: Invoke, write: Write, tmp_path: Path) -> None:
+    write(COOLING)
+    done = invoke("run", "case.toml", "--output", "out", "--quiet")
+    assert done.exit_code == 3
+    assert "error: the energy balance does not close: 0.0005197 J of 0.0005341 J moved came from nowhere" in done.stderr
+    assert 'take compute.precision = "float64" or time.integrator = "implicit"' in done.stderr
+    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (told["state"], told["time"]) == ("failed", 0.05)
+
+
+def test_the_ledger_is_judged_in_every_mode() -> None:
+    """By what moved, and by what the precision explains; in a steady state by what cells exchange."""
+    for overrides, time, unit in (
+        (["compute.precision=float64"], 0.05, "J"),
+        (["time.integrator=implicit"], 0.05, "J"),
+        (["time.integrator=rkl2", "compute.precision=float64"], 0.05, "J"),
+        (["time.integrator=steady"], np.inf, "W"),
+    ):
+        problem = build_problem(loads(COOLING, None, overrides))
+
+        def field() -> np.ndarray:
+            return np.full((1, 1, 10), 50.0)
+
+        def balance(missing: float, moved: float = 1e3) -> EnergyBalance:
+            return EnergyBalance(missing, 0.0, {}, {}, moved)
+
+        assert not list(energy_warnings(problem, balance(1e-4), time, field))
+        assert len(list(energy_warnings(problem, balance(1e-2), time, field))) == 1
+        assert len(list(energy_warnings(problem, balance(-400.0), time, field))) == 1
+        assert not list(energy_warnings(problem, balance(1e-14, 1e-14), time, field))  # nothing moved
+        require_energy(problem, balance(400.0), time, field)
+        require_energy(problem, balance(1e-14, 1e-14), time, field)
+        for missing, word in ((900.0, "came from nowhere"), (-1000.0, "were lost")):
+            with pytest.raises(EnergyLostError, match=f"{missing:g} {unit} of 1000 {unit} moved {word}"):
+                require_energy(problem, balance(missing), time, field)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +121,13 @@ def test_pulses_between_the_steps_are_told(
     write(THICK.replace('"euler"', f'"{integrator}"') + f'sources = [{{ power = "{power}" }}]\n')
     done = invoke("run", "case.toml", "--output", "out", "--quiet", "--set", "compute.precision=float64")
     assert ("for an expression in t" in done.stderr) == warned
+
+
+def test_a_body_that_is_cooled_below_absolute_zero_is_told(invoke: Invoke, write: Write, tmp_path: Path) -> None:
+    """It has 0.34 J/K, and 280 J are taken."""
+    write(COOLING.replace("end = 0.05", "end = 20.0") + "sources = [{ power = -14.0 }]\n")
+    invoke(
+        "run", "case.toml", "--output", "out", "--set", "compute.precision=float64", "--set", "time.integrator=implicit"
+    )
+    (warning,) = warnings(tmp_path / "out")
+    assert "K at the end is below absolute zero" in warning

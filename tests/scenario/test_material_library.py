@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from helpers.scenario_texts import MINIMAL
 
-from heatsim.scenario import loads
+from heatsim.errors import ScenarioError
+from heatsim.scenario import find_warnings, loads
 from heatsim.scenario.material_library import PROPERTIES, library, library_folder
+from heatsim.scenario.material_names import CHOICES, SYNONYMS, find_name
 from heatsim.scenario.materials import ConductivityTable
 
 LICENCES = {"public domain", "CC0", "BSD", "MIT", "measured constants, cited"}
@@ -91,3 +93,78 @@ def test_a_file_of_ones_own_is_a_library(tmp_path: Path) -> None:
     mine = loads(text, tmp_path / "case.toml").materials["copper"]
     assert mine.density == 1000.0
     assert float(mine.conductivity(T=283.15)) == pytest.approx(2.1)  # type: ignore[operator]
+
+
+BARE = MINIMAL.replace(COPPER, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("aluminum", "aluminium"),
+        ("Aluminum", "aluminium"),
+        ("Copper", "copper"),
+        ("FR-4", "FR4"),
+        ("Si", "silicon"),
+        ("carbon steel", "carbon_steel"),
+        ("PMMA", "acrylic"),
+        ("mold compound", "mould_compound"),
+    ],
+)
+def test_one_thing_by_another_name_is_that_of_the_library(name: str, known: str) -> None:
+    found = loads(BARE.replace('"copper"', f'"{name}"'))
+    assert found.materials[name] == loads(BARE.replace('"copper"', f'"{known}"')).materials[known]
+    assert find_warnings(found) == []
+
+
+@pytest.mark.parametrize(("name", "known"), [("steel", "carbon_steel"), ("Wood", "softwood"), ("air", "air_still")])
+def test_a_name_of_several_things_is_one_of_them_with_a_warning(name: str, known: str) -> None:
+    found = loads(BARE.replace('"copper"', f'"{name}"'))
+    assert found.materials[name] == loads(BARE.replace('"copper"', f'"{known}"')).materials[known]
+    (warning,) = find_warnings(found)
+    assert f'"{name}" is taken for {known} of the library' in warning.message
+    named = loads(MINIMAL.replace(COPPER, f'[materials]\ncopper = "{name}"\n'))
+    assert [each.key for each in find_warnings(named)] == ["materials.copper"]
+
+
+def test_every_alias_is_of_a_material_and_none_is_two() -> None:
+    aliases = SYNONYMS | CHOICES
+    assert set(aliases.values()) <= set(library())
+    assert all(find_name(alias, library()) == known for alias, known in aliases.items())
+    assert not SYNONYMS.keys() & CHOICES.keys()
+
+
+def test_what_is_defined_goes_before_the_library() -> None:
+    with pytest.raises(ScenarioError, match=r'found "Copper" \(did you mean "copper"\?\)'):
+        loads(MINIMAL.replace('material = "copper"', 'material = "Copper"'))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            'sources = [{ material = "x", power_density = 1e3 }]',
+            r'sources.0.material: .* found "x" \(known here: copper',
+        ),
+        ('sources = [{ material = "silver", power = 1.0 }]', "a region has to paint it"),
+        (
+            'contacts = [{ between = ["copper", "silver"], resistance = 1e-4 }]',
+            "contacts.0.between.1: .*has to paint it",
+        ),
+        (
+            'output.regions = [{ name = "a", material = "zinc", count = 1 }]',
+            "output.regions.0.material: .*has to paint it",
+        ),
+    ],
+)
+@pytest.mark.parametrize("defined", [False, True])
+def test_a_material_that_no_region_has_is_told_at_its_line(more: str, message: str, defined: bool) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        loads(f"{more}\n{MINIMAL if defined else BARE}")
+
+
+def test_without_materials_what_is_wrong_with_their_names_is_told() -> None:
+    with pytest.raises(ScenarioError) as raised:
+        loads(BARE.replace('"copper"', '"unobtainium"'))
+    (flaw,) = raised.value.flaws
+    assert (flaw.key, 'found "unobtainium"' in flaw.message) == ("regions.0.material", True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from helpers.scenario_texts import MINIMAL
 
+from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
 from heatsim.scenario.units import UnitError, convert, split_quantity
 
@@ -75,3 +76,26 @@ def test_a_scenario_with_units_is_the_one_in_si(minimal: str) -> None:
 def test_units_that_do_not_fit_are_refused(messages: Callable[..., list[str]], override: str, said: str) -> None:
     [message] = messages(MINIMAL, override)
     assert said in message
+
+
+@pytest.mark.parametrize("number", ["1e400 mm", "-1e400 mm", "9e308 km", "1e309 degC"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "grid.size.0",
+        "initial.temperature",
+        "time.end",
+        "parameters.h",
+        "output.snapshots.every",
+        "materials.copper.conductivity",
+    ],
+)
+def test_a_number_beyond_floats_is_refused_at_its_key(minimal: str, key: str, number: str) -> None:
+    with pytest.raises(ScenarioError, match=key):
+        loads("parameters = { h = 1.0 }\n" + minimal, overrides=[f'{key}="{number}"'])
+
+
+def test_a_parameter_is_finite(minimal: str) -> None:
+    for value in ("10**400", "0/0", "2*1e308*10"):
+        with pytest.raises(ScenarioError, match=r"parameters\.h"):
+            loads("parameters = { h = 1.0 }\n" + minimal, overrides=[f'parameters.h="{value}"'])

@@ -22,6 +22,20 @@ def test_values_are_those_written() -> None:
     assert override_of("materials.steel.conductivity", "5 W/(m K)") == 'materials.steel.conductivity="5 W/(m K)"'
 
 
+def test_keys_take_whole_numbers_names_and_lists() -> None:
+    assert axis_of_text("grid.cells.2=5,10").values == (5, 10)
+    assert [type(value) for value in axis_of_text("grid.cells.2=5:15:3").values] == [int, int, int]
+    assert axis_of_text("compute.precision=float32, float64").values == ("float32", "float64")
+    assert axis_of_text("grid.cells=[5, 5, 5],[10, 10, 10]").values == ([5, 5, 5], [10, 10, 10])
+    assert axis_of_text("initial.temperature=300 + 100*x,max(300, 400*x)").values == ("300 + 100*x", "max(300, 400*x)")
+    assert axis_of_table("output.melted", [True, False]).values == (True, False)
+    assert axis_of_table("grid.cells", [[5, 5, 5], [9, 9, 9]]).values == ([5, 5, 5], [9, 9, 9])
+    assert override_of("grid.cells.2", 5) == "grid.cells.2=5"
+    assert override_of("grid.cells", [5, 5, 5]) == "grid.cells=[5, 5, 5]"
+    assert override_of("regions.0.material", 'a "b"') == 'regions.0.material="a \\"b\\""'
+    assert override_of("a.b", True) == "a.b=true"
+
+
 def test_points_are_all_combinations_or_values_side_by_side() -> None:
     axes = [axis_of_text("a=1,2"), axis_of_text("b=3,4")]
     assert [tuple(point.values()) for point in points_of(axes)] == [(1.0, 3.0), (1.0, 4.0), (2.0, 3.0), (2.0, 4.0)]

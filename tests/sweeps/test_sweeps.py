@@ -17,6 +17,8 @@ from scipy.optimize import brentq
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.errors import RequestError
+from heatsim.scenario import loads
 from heatsim.scenario.sweep_axes import axis_of_text
 from heatsim.sweeps import runs
 from heatsim.sweeps.table import open_sweep, read_sweep
@@ -192,3 +194,51 @@ def test_one_run_is_a_function_for_an_optimiser(tmp_path: Path) -> None:
     kept = heatsim.evaluate(heatsim.load(path), {"L": "50 mm"}, tmp_path / "kept")
     assert kept["hottest"] == pytest.approx(hottest(10.0, 1.0, 0.05), abs=4e-3)
     assert (tmp_path / "kept" / "run.json").is_file()
+
+
+def test_what_load_made_of_a_scenario_is_what_is_evaluated(tmp_path: Path) -> None:
+    """Overrides of `load` stay, a file that changes afterwards does not matter, nor that there is none."""
+    path = tmp_path / "block.toml"
+    path.write_text(TEXT)
+    loaded = heatsim.load(path, ["materials.steel.conductivity=1", "parameters.h=20"])
+    path.write_text(TEXT.replace("power = 1.0", "power = 7.0"))
+    here = heatsim.evaluate(loaded, {})["hottest"]
+    done = heatsim.run(loaded, tmp_path / "run")
+    assert here == done.info["results"]["hottest"]
+    assert here == pytest.approx(20.0 + 1.0 / (20.0 * 0.01) + (0.01 - 2.5e-5) / (2 * 0.001), abs=2e-2)
+    assert heatsim.evaluate(loaded, {"h": 20.0})["hottest"] == here
+    assert heatsim.evaluate(loaded, {"power": 2.0, "grid.cells.0": 10})["hottest"] == pytest.approx(
+        2 * here - 20, abs=1e-3
+    )
+    of_text = loads(TEXT)
+    assert heatsim.evaluate(of_text, {"h": 5.0})["hottest"] == pytest.approx(hottest(5.0, 1.0), abs=4e-3)
+    changed = of_text.model_copy(update={"temperature_unit": "degC", "title": "another"})
+    assert heatsim.evaluate(changed, {})["hottest"] == pytest.approx(hottest(10.0, 1.0), abs=4e-3)
+    assert heatsim.evaluate(changed, {"sources.0.power": 2.0})["hottest"] == pytest.approx(hottest(10.0, 2.0), abs=8e-3)
+    with pytest.raises(RequestError, match="h: a scenario that was changed after load has no parameters left"):
+        heatsim.evaluate(changed, {"h": 5.0})
+
+
+def test_the_gradient_is_that_of_what_load_made(tmp_path: Path) -> None:
+    path = tmp_path / "block.toml"
+    path.write_text(TEXT)
+    loaded = heatsim.load(path, ["parameters.h=20", "parameters.power=3"])
+    found = heatsim.gradient(loaded, "mean(T)", ["h", "sources.0.power"])
+    direct = heatsim.gradient(path, "mean(T)", ["h", "sources.0.power"], {"h": 20.0, "power": 3.0})
+    assert found.value == pytest.approx(direct.value, rel=1e-12)
+    assert found.derivatives == pytest.approx(direct.derivatives, rel=1e-9)
+    assert found.derivatives["h"] == pytest.approx(-3.0 / (0.01 * 20.0**2), rel=1e-3)
+
+
+def test_a_sweep_of_names_and_whole_numbers_has_its_table_and_pictures(invoke: Invoke, tmp_path: Path) -> None:
+    words = ("--vary", "regions.0.material=steel,copper", "--vary", "grid.cells.0=5,10", "--output", "out")
+    done = invoke("sweep", "block.toml", *words)
+    assert done.exit_code == 0, done.output
+    parameters, _, rows = read_sweep(tmp_path / "out" / "sweep.csv")
+    assert parameters == ["regions.0.material", "grid.cells.0"]
+    assert [(row["regions.0.material"], row["grid.cells.0"]) for row in rows] == [
+        ("steel", "5"), ("steel", "10"), ("copper", "5"), ("copper", "10")
+    ]  # fmt: skip
+    assert list((tmp_path / "out" / "pictures").glob("*.png"))
+    alone = invoke("sweep", "block.toml", "--vary", "regions.0.material=steel,copper", "--output", "words")
+    assert alone.exit_code == 0, alone.output

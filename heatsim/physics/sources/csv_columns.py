@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +10,11 @@ import numpy as np
 
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario import Scenario
+from heatsim.scenario.csv_file import COMMAS, CsvError, converted, number, read_csv
 from heatsim.scenario.toml.messages import found, quote
 from heatsim.scenario.toml.positions import Key, key_text
 
-MAX_CSV_FILE_BYTES = 2**26  # bytes: a million rows
 SAME_LINE = 1  # column of a flaw that a line has as a whole
-_COMMAS = "commas separate values, and decimals have a point: 2.5"
 
 
 class Columns(NamedTuple):
@@ -45,28 +43,23 @@ def read_columns(scenario: Scenario, key: Key, path: Path) -> Columns:
     Raises `ScenarioError` for a file that is missing, too large or no text, holds no row, rows of unlike length, or a
     value that is no finite number. `key` says which key of the scenario names the file.
     """
-    names: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    head = 0
-    rows: list[list[float]] = []
-    lines: list[int] = []
-    for number, line in enumerate(_text(scenario, key, path).splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        fields = line.split(",")
-        if not rows and not names and _number(fields[0]) is None:
-            named = [_name_and_unit(field) for field in fields]
-            names, units, head = tuple(name for name, _ in named), tuple(unit for _, unit in named), number
-            continue
-        count = len(rows[0]) if rows else len(names or fields)
-        if len(fields) != count:
-            hint = _COMMAS if len(fields) > count else ""
-            raise _refusal(path, key, number, SAME_LINE, f"expected {count} values, found {len(fields)}", hint)
-        rows.append(_row(path, key, number, fields))
-        lines.append(number)
-    if not rows:
+    try:
+        table = read_csv(path)
+    except CsvError as error:
+        if error.missing:
+            raise ScenarioError([scenario.issue_at(key, f"{path}: no such file")]) from None
+        raise _refusal(path, key, error.line, error.column, error.message, error.hint) from None
+    if not table.rows:
         raise _refusal(path, key, 0, 0, "expected rows of numbers, found none")
-    return Columns(names, units, head, np.array(rows), lines, path, key)
+    count = len(table.names or table.rows[0])
+    values = []
+    for line, fields in zip(table.lines, table.rows, strict=True):
+        if len(fields) != count:
+            hint = COMMAS if len(fields) > count else ""
+            raise _refusal(path, key, line, SAME_LINE, f"expected {count} values, found {len(fields)}", hint)
+        values.append(_row(path, key, line, fields))
+    names = tuple(name.lower() for name in table.names)
+    return Columns(names, table.units, table.head, np.array(values), table.lines, path, key)
 
 
 def select_columns(
@@ -75,7 +68,8 @@ def select_columns(
     """Columns by their names in the first line, in any order; without names, as the layout of so many columns has them.
 
     `units`: of all columns that there may be, "" for none; the first `needed` of them have to be there. Time may be
-    called t. Raises `ScenarioError` for other names or units, or where no layout has as many columns.
+    called t. What has another unit in the first line is converted. Raises `ScenarioError` for other names, units that
+    do not fit, or where no layout has as many columns.
     """
     count = columns.values.shape[1]
     in_words = " or ".join(f"{len(layout)} columns ({', '.join(layout)})" for layout in layouts)
@@ -89,11 +83,13 @@ def select_columns(
         perhaps = f" and perhaps {', '.join(optional)}" if optional else ""
         message = f"expected the columns {', '.join(known[:needed])}{perhaps}, found {', '.join(columns.names)}"
         raise columns.refuse(None, message, f"name them as in: {heading}")
+    found = dict(zip(names, columns.values.T.copy(), strict=True))
     for name, unit in zip(names, columns.units, strict=False):
-        if units[name] and unit and unit != units[name]:
-            message = f"expected {name} in {units[name]}, found {quote(unit)}"
-            raise columns.refuse(None, message, f"convert the numbers to {units[name]}")
-    return dict(zip(names, columns.values.T.copy(), strict=True))
+        try:
+            found[name] = converted(found[name], unit, units[name])
+        except CsvError as error:
+            raise columns.refuse(None, f"expected {name} in {units[name]}, found {quote(unit)}", str(error)) from None
+    return found
 
 
 def require_increasing(columns: Columns, times: np.ndarray, hint: str = "") -> None:
@@ -110,45 +106,13 @@ def require_increasing(columns: Columns, times: np.ndarray, hint: str = "") -> N
 def _row(path: Path, key: Key, line: int, fields: list[str]) -> list[float]:
     values, column = [], 1
     for field in fields:
-        value = _number(field)
+        value = number(field)
         if value is None:
-            hint = _COMMAS if ";" in field or "\t" in field else ""
+            hint = COMMAS if any(sign in field for sign in ",;\t") else ""
             raise _refusal(path, key, line, column, f"expected a number, found {found(field.strip())}", hint)
         values.append(value)
         column += len(field) + 1
     return values
-
-
-def _number(field: str) -> float | None:
-    try:
-        value = float(field)
-    except ValueError:
-        return None
-    return value if isfinite(value) else None
-
-
-def _name_and_unit(field: str) -> tuple[str, str]:
-    """`"x [m]"` and `x (m)` are x, m."""
-    name, _, unit = field.strip().strip('"').replace("(", "[").partition("[")
-    return name.strip().lower(), unit.strip(" )]")
-
-
-def _text(scenario: Scenario, key: Key, path: Path) -> str:
-    if path.exists() and not path.is_file():  # a pipe would be waited for, a device read without end
-        raise _refusal(path, key, 0, 0, "is not a file")
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_CSV_FILE_BYTES + 1)
-    except FileNotFoundError:
-        raise ScenarioError([scenario.issue_at(key, f"{path}: no such file")]) from None
-    except OSError as error:
-        raise _refusal(path, key, 0, 0, f"cannot be read: {error.strerror}") from None
-    if len(content) > MAX_CSV_FILE_BYTES:
-        raise _refusal(path, key, 0, 0, f"expected at most {MAX_CSV_FILE_BYTES // 2**20} MiB")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise _refusal(path, key, 0, 0, "expected UTF-8 text") from None
 
 
 def _refusal(path: Path, key: Key, line: int, column: int, message: str, hint: str = "") -> ScenarioError:

@@ -251,7 +251,7 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
 def find_warnings(scenario: Scenario) -> list[Issue]:
     """The warnings about a valid scenario, each with its place."""
     found = [*narrow_filters(scenario.grid, scenario.output, scenario.smoothing), *unused_tolerance(scenario.time)]
-    found += cooling_while_freezing(scenario.materials, scenario.output)
+    found += [*cooling_while_freezing(scenario.materials, scenario.output), *scenario.warnings_of_text]
     return [scenario.issue_at(*finding) for finding in found]
 
 

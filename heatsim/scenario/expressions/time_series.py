@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heatsim.scenario.csv_file import CsvError, CsvTable, read_csv
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.expressions.intervals import Interval
 from heatsim.scenario.expressions.parser import VariableNode
-from heatsim.scenario.toml.messages import did_you_mean, found, one_of, validation_error, validation_error_at
-from heatsim.scenario.units import UnitError, convert
-
-MAX_FILE_BYTES = 2**26
+from heatsim.scenario.toml.messages import found, validation_error, validation_error_at
 
 
 class TimeSeries(Expression):
@@ -73,57 +69,36 @@ def read_series(table: dict[str, Any], directory: Path, unit: str, absolute: boo
     if not isinstance(name, str) or not name or "\0" in name or not isinstance(column, str):
         raise validation_error('expected { file = "weather.csv", column = "air" }')
     file = Path(directory, name).absolute()
-    rows = _rows(file)
-    heads = [_name_and_unit(cell) for cell in rows[0]]
-    names = [head for head, _ in heads]
-    if column not in names:
-        hint = did_you_mean(column, names)
-        raise validation_error_at(("column",), f"expected {one_of(names)} in {file.name}, found {found(column)}", hint)
-    at = next((i for i, head in enumerate(names) if head in ("time", "t")), 0)
-    times = _column(file, rows, at, heads[at][1] or "s", "s", False)
-    values = _column(file, rows, names.index(column), heads[names.index(column)][1] or unit, unit, absolute)
+    table_of_file = _read(file)
+    try:
+        place = table_of_file.place(column)
+    except CsvError as error:
+        message = f"{error} in {file.name}, found {found(column)}"
+        raise validation_error_at(("column",), message, error.hint) from None
+    heads = [head.lower() for head in table_of_file.names]
+    at = next((i for i, head in enumerate(heads) if head in ("time", "t")), 0)
+    times = _column(file, table_of_file, at, "s", False)
+    values = _column(file, table_of_file, place, unit, absolute)
     wrong = np.flatnonzero(np.diff(times) <= 0)
     if wrong.size:
-        row = int(wrong[0]) + 3
+        row = table_of_file.lines[int(wrong[0]) + 1]
         raise validation_error_at(("file",), f"{file.name}: row {row}: expected times that increase")
-    return TimeSeries(file, column, times, values)
+    return TimeSeries(file, table_of_file.names[place], times, values)
 
 
-def _rows(file: Path) -> list[list[str]]:
+def _read(file: Path) -> CsvTable:
     try:
-        if file.stat().st_size > MAX_FILE_BYTES:
-            raise validation_error_at(("file",), f"{file.name}: expected at most {MAX_FILE_BYTES // 2**20} MiB")
-        rows = [row for row in csv.reader(file.read_text(encoding="utf-8-sig").splitlines()) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror or "").lower() if isinstance(error, OSError) else "is no UTF-8 text"
-        raise validation_error_at(("file",), f"{file.name}: {reason}") from None
-    if len(rows) < 3:
+        table = read_csv(file)
+    except CsvError as error:
+        raise validation_error_at(("file",), f"{file.name}: {error}") from None
+    if not table.names or len(table.rows) < 2:
         raise validation_error_at(("file",), f"{file.name}: expected names of columns and at least two rows of numbers")
-    return rows
+    return table
 
 
-def _column(
-    file: Path, rows: list[list[str]], place: int, given: str, unit: str, absolute: bool
-) -> NDArray[np.float64]:
-    values = []
+def _column(file: Path, table: CsvTable, place: int, unit: str, absolute: bool) -> NDArray[np.float64]:
     try:
-        zero, one = (convert(number, given, unit, absolute) for number in ("0", "1"))
-    except UnitError as error:
-        raise validation_error_at(("column",), f"{file.name}: expected {unit}: {error.message}") from None
-    for number, row in enumerate(rows[1:], start=2):
-        text = row[place].strip() if place < len(row) else ""
-        try:
-            value = float(text)
-        except ValueError:
-            value = np.nan
-        if not isfinite(value):
-            what = found(text) if text else "a gap"
-            raise validation_error_at(("file",), f"{file.name}: row {number}: expected a number, found {what}")
-        values.append(zero + (one - zero) * value if given != unit else value)
-    return np.array(values)
-
-
-def _name_and_unit(cell: str) -> tuple[str, str]:
-    """`air [degC]` is air, degC."""
-    name, _, unit = cell.strip().partition("[")
-    return name.strip(), unit.strip(" ]")
+        return table.numbers(place, unit, absolute=absolute)
+    except CsvError as error:
+        where = "file" if error.line else "column"
+        raise validation_error_at((where,), f"{file.name}: {error}") from None

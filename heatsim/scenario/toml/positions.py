@@ -277,3 +277,18 @@ class KeyIssue(NamedTuple):
     key: Key
     message: str
     hint: str = ""
+
+
+@dataclass(frozen=True)
+class ScenarioOrigin:
+    """The text that a scenario was made of, with the overrides that came on top. All are equal, as `SourcePositions`.
+
+    text: None of one that was put together in Python. trust: see `loading.load`. warnings: those that only the text
+    gives.
+    """
+
+    text: str | None = field(default=None, compare=False)
+    path: Path | None = field(default=None, compare=False)
+    overrides: tuple[str, ...] = field(default=(), compare=False)
+    trust: bool = field(default=True, compare=False)
+    warnings: tuple[KeyIssue, ...] = field(default=(), compare=False)

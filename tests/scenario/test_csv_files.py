@@ -1,0 +1,92 @@
+"""Units in the heads of columns are heard wherever a CSV file is read, and a file is read in one way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heatsim.errors import HeatsimError, ScenarioError
+from heatsim.problem import build_problem
+from heatsim.scenario import loads
+from heatsim.scenario.csv_file import CsvError, name_and_unit, parse_csv
+from heatsim.scenario.sweep_axes import axes_of_file
+
+TEXT = """
+temperature_unit = "degC"
+grid = {{ cells = [6, 4, 3], size = [0.06, 0.04, 0.03] }}
+time = {{ end = 360.0, integrator = "euler" }}
+materials.a = {{ conductivity = 20.0, density = 7900.0, heat_capacity = 500.0 }}
+regions = [{{ material = "a" }}]
+initial = {{ temperature = 22.0 }}
+{more}
+"""
+
+
+def scenario(folder: Path, file: str, more: str) -> object:
+    (folder / "data.csv").write_text(file)
+    return loads(TEXT.format(more=more), folder / "case.toml")
+
+
+@pytest.mark.parametrize("column", ["", ', column = "time"', ', column = "time [h]"', ', column = "Time"'])
+@pytest.mark.parametrize(
+    "key", ["output.probes = [{{ name = 'a', at = [0, 0, 0], times = {} }}]", "output.energy = {{ times = {} }}"]
+)
+def test_times_of_outputs_are_heard_in_hours(tmp_path: Path, key: str, column: str) -> None:
+    table = f'{{ file = "data.csv"{column} }}'
+    found = loads_times(tmp_path, key.format(table))
+    assert found == pytest.approx((0.0, 180.0, 360.0))
+
+
+def loads_times(folder: Path, more: str) -> tuple[float, ...]:
+    output = scenario(folder, "time [h],near [degC]\n0,22\n0.05,30\n0.1,40\n", more).output  # type: ignore[attr-defined]
+    recorded = output.probes[0] if output.probes else output.energy
+    return tuple(recorded.times(360.0))
+
+
+def test_traces_paths_and_columns_over_time_are_converted(tmp_path: Path) -> None:
+    problem = build_problem(
+        scenario(tmp_path, "time [min],power (kW)\n0,1\n2,1\n", 'sources = [{ trace = "data.csv" }]')
+    )  # type: ignore[arg-type]
+    assert sum(problem.volume_sources.table(np.array([60.0]))[0] * problem.coefficients.capacity) == pytest.approx(  # type: ignore[index]
+        1000.0 / problem.grid.cells
+    )
+    beam = 'kind = "gaussian", power = 1.0, absorptivity = 1.0, radius = 1e-3, depth = 1e-3, path = "data.csv"'
+    beam = f"sources = [{{ beam = {{ {beam} }} }}]"
+    problem = build_problem(scenario(tmp_path, "time [ms],x (mm),y [cm]\n0,10,1\n1000,20,2\n", beam))  # type: ignore[arg-type]
+    path = problem.volume_sources.beams[0].path
+    np.testing.assert_allclose(path.times, [0.0, 1.0])
+    np.testing.assert_allclose(path.places[:, :2], [[0.01, 0.01], [0.02, 0.02]])
+    face = 'boundary.x_min = { kind = "flux", flux = { file = "data.csv", column = "sun [kW/m2]" } }'
+    series = scenario(tmp_path, "# a file\nTime (h), sun [kW/m2]\n0, 1\n\n0.1, 2\n", face).boundary.x_min.flux  # type: ignore[attr-defined]
+    np.testing.assert_allclose([*series.times, *series.values], [0.0, 360.0, 1000.0, 2000.0])
+
+
+def test_the_columns_of_a_sweep_have_units(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("L [mm],grid.cells.0,regions.0.material\n5,10,copper\n6 cm,20,a b\n")
+    values = {axis.name: axis.values for axis in axes_of_file(tmp_path / "runs.csv")}
+    assert values == {"L": ("5 mm", "6 cm"), "grid.cells.0": (10, 20), "regions.0.material": ("copper", "a b")}
+
+
+def test_heads_are_names_with_units() -> None:
+    heads = ("T [degC]", "T (degC)", '"x [mm]"', "T (probe 1)", "share [-]", "plain", "a [b] c")
+    found = [name_and_unit(head) for head in heads]
+    assert found[:3] == [("T", "degC"), ("T", "degC"), ("x", "mm")]
+    assert found[3:] == [("T (probe 1)", ""), ("share", ""), ("plain", ""), ("a [b] c", "")]
+
+
+def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> None:
+    table = parse_csv("t [h],v [kg]\n\n1,2\n3;4,5\n")
+    with pytest.raises(CsvError, match=r"row 4: expected a number, found"):
+        table.numbers(0, "s")
+    with pytest.raises(CsvError, match=r"expected m: .kg. is a mass"):
+        parse_csv("t [h],v [kg]\n1,2\n").numbers(1, "m")
+    with pytest.raises(CsvError, match="found 2"):
+        parse_csv("a,A,a\n1,2,3\n").place("a")
+    for file, message in (("time [kg]\n1\n", "is a mass"), ("time [h]\n-1\n", "expected a time >= 0"), ("", "1 to")):
+        with pytest.raises(ScenarioError, match=message):
+            scenario(tmp_path, file, 'output.energy = { times = { file = "data.csv" } }')
+    (tmp_path / "runs.csv").write_text("h,L\n5\n")
+    with pytest.raises(HeatsimError, match=r"runs\.csv: expected a line of names"):
+        axes_of_file(tmp_path / "runs.csv")
