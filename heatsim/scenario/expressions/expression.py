@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heatsim.scenario.expressions.factors import products
+from heatsim.scenario.expressions.intervals import Interval, enclose
 from heatsim.scenario.expressions.parser import (
     MULTIPLIED_POWERS,
     Apply,
@@ -101,6 +103,19 @@ class Expression:
     def comparisons(self) -> list[tuple[Expression, Expression]]:
         """Each comparison of two values in the expression, wherever it stands, and the first value less the second."""
         return [(self._of(truth), self._of(difference)) for truth, difference in comparisons(self._tree)]
+
+    def enclose(self, **ranges: Interval) -> Interval:
+        """Lower and upper bounds of the value where each variable in use is within its range (low, high), of the shape
+        to which these broadcast; infinite where there is no bound. They may be wider than need be: see `intervals`."""
+        self._check_given(frozenset(ranges))
+        given = {name: (np.asarray(low), np.asarray(high)) for name, (low, high) in ranges.items()}
+        with np.errstate(all="ignore"):
+            return enclose(self._tree, given, evaluate)
+
+    def split_space(self) -> list[list[Expression]]:
+        """The expression as a sum of at most 16 products, each of factors of which no two have one of x, y, z in
+        common: see `factors`."""
+        return [[self._of(factor) for factor in product] for product in products(self._tree)]
 
     def _part(self, factor: Node | None) -> Expression | None:
         return None if factor is None else self._of(factor)
