@@ -20,7 +20,7 @@ import numpy as np
 from heatsim.geometry.adaptive_boxes import WIDER, Boxes, gauss_mean, gauss_places, hidden, measure, pieces
 from heatsim.scenario import Expression
 
-TOLERANCE = 1e-4  # share of the whole that may stay unsettled
+TOLERANCES = (1e-6, 1e-4, 1e-4)  # share of the whole that may stay unsettled, along one, two and three axes
 MOST_POINTS = 2**21  # at which an expression is evaluated, about, beyond those of the cells
 _MISSED = 1e-4  # share of the whole by which all cells that are not looked at may be off
 _CHUNK = 2**19  # points of cells evaluated at a time
@@ -100,7 +100,7 @@ def cell_means(
     boxes = Boxes.of_cells(cells.ranges(), np.where(counts, finer, 0.0), doubt, volume, cells.radial, level)
     if suspects is not None:
         boxes.look_again(value, fixed)
-    boxes.settle(value, fixed, TOLERANCE, most)
+    boxes.settle(value, fixed, TOLERANCES[len(cells.edges) - 1], most)
     return CellMeans(boxes.means(finer), boxes.unsettled, boxes.whole)
 
 

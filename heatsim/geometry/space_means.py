@@ -7,9 +7,9 @@ cubature (`adaptive_means`). Where the centres of cells do as well, values at th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import reduce
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,22 @@ _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression i
 _NOTHING = 1e-15  # of the greatest bound
 
 
-class _Product(NamedTuple):
-    """A number times factors of some of the axes, each an array over the cells of a window."""
+class _Factor(NamedTuple):
+    """The means of a factor over the cells of a window, an array of one cell along those axes that it does not span;
+    the share by which they may be off, about; and whether all that count are finite."""
 
-    scale: float
+    values: np.ndarray
     window: Window
-    factors: tuple[np.ndarray, ...]  # of as many axes as the cells, of one cell along those that it does not depend on
+    spans: tuple[bool, ...]
+    doubt: float
+    finite: bool
+
+
+class _Product(NamedTuple):
+    """Factors, each an array over the cells of a window, of one cell along axes that it does not depend on."""
+
+    window: Window
+    factors: tuple[np.ndarray, ...]
 
 
 class SpaceMeans:
@@ -41,11 +51,11 @@ class SpaceMeans:
     def __init__(self, shape: tuple[int, ...], products: list[_Product], doubt: float) -> None:
         self._shape, self._products, self.doubt = shape, products, doubt
 
-    def windows(self) -> Iterator[tuple[Window, np.ndarray]]:
+    def windows(self) -> Iterator[tuple[Any, np.ndarray]]:
         """The parts of the cells where the terms are anything but 0, and the terms there."""
         for product in self._products:
             shape = tuple(part.stop - part.start for part in product.window)
-            yield product.window, np.broadcast_to(_times(product.factors, product.scale), shape)
+            yield product.window, np.broadcast_to(_times(product.factors), shape)
 
     def values(self) -> np.ndarray:
         """The means over all cells."""
@@ -61,7 +71,7 @@ class SpaceMeans:
             first, *others = product.window
             if first.start <= number < first.stop:
                 rows = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
-                found[tuple(others)] += _times(tuple(rows), product.scale)
+                found[tuple(others)] += _times(tuple(rows))
         return found
 
     def at(self, *indices: np.ndarray) -> np.ndarray:
@@ -72,7 +82,7 @@ class SpaceMeans:
                 f[tuple(i if n > 1 else np.zeros_like(i) for i, n in zip(indices, f.shape, strict=True))]
                 for f in product.factors
             ]
-            found += _times(tuple(chosen), product.scale)
+            found += _times(tuple(chosen))
         return found
 
 
@@ -81,29 +91,49 @@ def grid_cells(grid: CellGrid) -> Cells:
     return Cells({axis: grid.faces(axis) for axis in AXES[::-1]}, grid.coordinates == "cylindrical")
 
 
+class MeansInTime:
+    """The means of an expression in space and time over cells: see `space_means`. What depends on space alone is found
+    once; `windowed`: where it is as good as 0 is left out."""
+
+    def __init__(
+        self, value: Expression, cells: Cells, inside: np.ndarray | None, most: int, windowed: bool = True
+    ) -> None:
+        self._value, self._cells, self._inside, self._most, self._windowed = value, cells, inside, most, windowed
+        self._factors = value.split_space()
+        self._known: dict[Expression, _Factor] = {}
+
+    def at(self, time: float, **fixed: float) -> SpaceMeans:
+        """The means at a time, s; fixed: the other variables."""
+        of_factors = partial(self._factor, fixed={"t": time, **fixed})
+        return _sum_of_products(self._value, self._factors, self._cells.shape, of_factors)
+
+    def _factor(self, factor: Expression, fixed: Mapping[str, float]) -> _Factor:
+        if factor in self._known:
+            return self._known[factor]
+        found = _means_of_factor(factor, self._cells, fixed, self._inside, False, self._windowed, self._most)
+        if factor.names.isdisjoint(fixed):
+            self._known[factor] = found
+        return found
+
+
 def space_means(
     value: Expression,
     cells: Cells,
     fixed: Mapping[str, float],
     inside: np.ndarray | None = None,
     by_distance: bool = False,
-    windowed: bool = False,
     most: int = MOST_POINTS,
 ) -> SpaceMeans:
     """The means of an expression over cells.
 
-    fixed: the other variables; inside: the cells that count; by_distance: see `cell_means`; windowed: leave out where
-    it is as good as 0; most: points at which it is evaluated, about.
+    fixed: the other variables; inside: the cells that count; by_distance: see `cell_means`; most: points at which it is
+    evaluated, about.
     """
-    products, doubt = [], 0.0
-    for factors in value.split_space():
-        product, own = _product(factors, cells, fixed, inside, by_distance, windowed, most)
-        if product is None:  # as exp(900)*exp(-900): only the whole has a value
-            whole, doubt = _product([value], cells, fixed, inside, by_distance, windowed, most)
-            return SpaceMeans(cells.shape, [] if whole is None else [whole], doubt)
-        products.append(product)
-        doubt = max(doubt, own)
-    return SpaceMeans(cells.shape, products, doubt)
+
+    def of_factor(factor: Expression) -> _Factor:
+        return _means_of_factor(factor, cells, fixed, inside, by_distance, False, most)
+
+    return _sum_of_products(value, value.split_space(), cells.shape, of_factor)
 
 
 def uneven_means(
@@ -144,39 +174,55 @@ def _counted(row: Cells, inside: np.ndarray | None, number: int) -> np.ndarray:
     return volumes if inside is None else np.where(inside[number], volumes, 0.0)
 
 
-def _product(
-    factors: list[Expression],
+def _sum_of_products(
+    value: Expression,
+    products: list[list[Expression]],
+    shape: tuple[int, ...],
+    of_factor: Callable[[Expression], _Factor],
+) -> SpaceMeans:
+    """The means of an expression by those of the factors of its products; by those of the whole expression where the
+    means of a factor are not finite, as of exp(900)*exp(-900)."""
+    found = [[of_factor(factor) for factor in factors] for factors in products]
+    if not all(factor.finite for factors in found for factor in factors):
+        found = [[of_factor(value)]]
+    doubt = max(sum(factor.doubt for factor in factors) for factors in found)
+    return SpaceMeans(shape, [_product(factors, shape) for factors in found], doubt)
+
+
+def _product(factors: list[_Factor], shape: tuple[int, ...]) -> _Product:
+    windows = [slice(0, n) for n in shape]
+    for factor in factors:
+        for axis in range(len(shape)):
+            windows[axis] = factor.window[axis] if factor.spans[axis] else windows[axis]
+    return _Product(tuple(windows), tuple(factor.values for factor in factors))
+
+
+def _means_of_factor(
+    factor: Expression,
     cells: Cells,
     fixed: Mapping[str, float],
     inside: np.ndarray | None,
     by_distance: bool,
     windowed: bool,
     most: int,
-) -> tuple[_Product | None, float]:
-    """The product of the means of some factors, None if it is not finite; and its doubt."""
-    scale, doubt, axes = 1.0, 0.0, tuple(cells.edges)
-    window, found = [slice(0, n) for n in cells.shape], []
-    for factor in factors:
-        own = [axis for axis in axes if axis in factor.names]
-        if not own:
-            scale *= float(factor(**fixed))
-            continue
-        part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
-        where = _window(factor, part, fixed) if windowed else [slice(0, n) for n in part.shape]
-        for axis, each in zip(own, where, strict=True):
-            window[axes.index(axis)] = each
-        seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
-        counted = _shadow(inside, [axes.index(axis) for axis in own], where)
-        means = cell_means(factor, seen, fixed, counted, by_distance, most)
-        doubt += means.unsettled / means.whole if means.whole > 0 else 0.0
-        ends = dict(zip(own, seen.shape, strict=True))
-        found.append(means.values.reshape([ends.get(axis, 1) for axis in axes]))
-        good = np.isfinite(means.values) if counted is None else np.isfinite(means.values) | ~counted
-        if len(factors) > 1 and not good.all():
-            return None, 0.0
-    if len(factors) > 1 and not np.isfinite(scale):
-        return None, 0.0
-    return _Product(scale, tuple(window), tuple(found)), doubt
+) -> _Factor:
+    axes = tuple(cells.edges)
+    spans = tuple(axis in factor.names for axis in axes)
+    own = [axis for axis, spanned in zip(axes, spans, strict=True) if spanned]
+    if not own:
+        value = np.asarray(factor(**fixed), np.float64).reshape((1,) * len(axes))
+        return _Factor(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
+    part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
+    where = _window(factor, part, fixed) if windowed else [slice(0, n) for n in part.shape]
+    seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
+    counted = _shadow(inside, [axes.index(axis) for axis in own], where)
+    means = cell_means(factor, seen, fixed, counted, by_distance, most)
+    doubt = means.unsettled / means.whole if means.whole > 0 else 0.0
+    good = np.isfinite(means.values) if counted is None else np.isfinite(means.values) | ~counted
+    windows, ends = dict(zip(own, where, strict=True)), dict(zip(own, seen.shape, strict=True))
+    window = tuple(windows.get(axis, slice(0, n)) for axis, n in zip(axes, cells.shape, strict=True))
+    values = means.values.reshape([ends.get(axis, 1) for axis in axes])
+    return _Factor(values, window, spans, doubt, bool(good.all()))
 
 
 def _shadow(inside: np.ndarray | None, axes: list[int], window: list[slice]) -> np.ndarray | None:
@@ -203,5 +249,6 @@ def _window(value: Expression, cells: Cells, fixed: Mapping[str, float]) -> list
     return found
 
 
-def _times(factors: tuple[np.ndarray, ...], scale: float) -> np.ndarray:
-    return np.asarray(reduce(np.multiply, factors, np.asarray(scale)))
+def _times(factors: tuple[np.ndarray, ...]) -> np.ndarray:
+    with np.errstate(all="ignore"):  # outside of the cells that count
+        return np.asarray(reduce(np.multiply, factors))

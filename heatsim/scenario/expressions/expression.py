@@ -86,19 +86,21 @@ class Expression:
         The sum rounds like its largest term, which may exceed the value. None where some part mixes space and
         time, as in sin(x - t), or where T occurs.
         """
-        terms = None if "T" in self.names else separate(self._tree, "t")
+        return None if "T" in self.names else self.split_terms("t")
+
+    def split_terms(self, variable: str) -> list[tuple[Expression | None, Expression | None]] | None:
+        """The expression as a sum of at most 16 products of what does not depend on a variable and what depends on
+        nothing else, a factor of 1 being None; None where some part mixes it with others. Found as by `split_time`."""
+        terms = separate(self._tree, variable)
         if terms is None:
             return None
-        return [(self._part(space), self._part(time)) for space, time in terms]
+        return [(self._part(others), self._part(alone)) for others, alone in terms]
 
     def split_temperature(self) -> tuple[Expression | None, Expression | None] | None:
         """The expression as one product of what does not depend on T and what depends on nothing else, a factor of 1
         being None. Found as by `split_time`; None if it is no such product."""
-        terms = separate(self._tree, "T")
-        if terms is None or len(terms) > 1:
-            return None
-        [(others, of_temperature)] = terms
-        return self._part(others), self._part(of_temperature)
+        terms = self.split_terms("T")
+        return None if terms is None or len(terms) > 1 else terms[0]
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
         """Each comparison of two values in the expression, wherever it stands, and the first value less the second."""
