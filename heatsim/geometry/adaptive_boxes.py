@@ -12,6 +12,7 @@ from heatsim.scenario import Expression
 WIDER = 8.0  # bounds so many times as far apart as samples may hide something; those of smooth values are less
 _BATCH = 4096  # boxes halved at a time
 _ROUNDS = 400  # halvings of all at most
+_HOPELESS = 0.3  # share of the whole in doubt at which an eighth of the points is enough
 _ROUNDING = 1e-9  # of values, in which distances from a level say nothing
 
 
@@ -111,9 +112,12 @@ class Boxes:
         """Halve boxes until the share in doubt is within a tolerance, or at `most` points."""
         axes = len(self._axes)
         cost = 2 * (2**axes + 3**axes)
+        hopeless = most - most // 8
         for _ in range(_ROUNDS):
             allowed = tolerance * self.whole
             if self._doubt.sum() <= allowed or most < cost:
+                return
+            if most < hopeless and self._doubt.sum() > _HOPELESS * self.whole:
                 return
             chosen = np.flatnonzero(self._doubt > 0.5 * allowed / len(self._doubt))
             limit = min(_BATCH, most // cost)

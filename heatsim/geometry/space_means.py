@@ -142,12 +142,15 @@ def uneven_means(
     fixed: Mapping[str, float],
     inside: np.ndarray | None = None,
     by_distance: bool = False,
+    most_doubt: float = np.inf,
 ) -> SpaceMeans | None:
     """The means of an expression over cells; None if its values at their centres are as good: off by no more than EVEN
-    of the whole, all cells together."""
+    of the whole, all cells together. So it is where the means are in doubt by more than `most_doubt` of the whole."""
     if value.names.isdisjoint(cells.edges):
         return None
     means = space_means(value, cells, fixed, inside, by_distance)
+    if means.doubt > most_doubt:
+        return None
     first, *others = cells.edges
     whole, integral, volume = np.zeros(3)
     planes = range(cells.shape[0])

@@ -34,6 +34,11 @@ class StlSurface(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
 
+    @property
+    def volume(self) -> float:
+        """What it encloses, m3."""
+        return abs(float(self.mesh.volume)) * float((self.upper - self.lower).max()) ** 3
+
     def inside(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Which points of the lattice x (nx,), y (ny,), z (nz,), m, increasing, lie inside: (nz, ny, nx) bool."""
         size = (self.upper - self.lower).max()

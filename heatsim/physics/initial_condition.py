@@ -15,6 +15,9 @@ from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
 from heatsim.scenario.toml.positions import Key
 
+NOISE = (
+    0.1  # share of an expression by which its means may be in doubt: beyond, it is noise, with its values at centres
+)
 _KEY: Key = ("initial", "temperature")
 
 
@@ -98,6 +101,6 @@ class InitialField:
         assert isinstance(value, float | Expression)
         if key not in self._means and isinstance(value, Expression):
             inside = None if self._last_regions is None or key == _KEY else self._last_regions == key[1]
-            self._means[key] = uneven_means(value, grid_cells(self._grid), {}, inside, by_distance=True)
+            self._means[key] = uneven_means(value, grid_cells(self._grid), {}, inside, True, NOISE)
         means = self._means.get(key)
         return evaluate(value, self._grid.shape[1:], **point) if means is None else means.plane(z)

@@ -25,6 +25,7 @@ from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
+from heatsim.problem.painted_volumes import regions_off_their_shapes
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
@@ -402,6 +403,7 @@ class Problem:
             *unresolved_sources(self.volume_sources, self.temperature_sources),
             *unresolved_faces(self.boundary_faces),
         ]
+        found += regions_off_their_shapes(scenario, grid)
         found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))

@@ -23,8 +23,10 @@ _ZERO, _ONE = NumberNode(0.0), NumberNode(1.0)
 
 
 def products(tree: Node) -> list[Product]:
-    """The products whose sum is the tree, each of factors that have no coordinate in common."""
-    return [tuple(_joined(product)) for product in _products(tree)]
+    """The products whose sum is the tree, each of factors that have no coordinate in common: the tree itself, if a
+    factor had all its coordinates, since parts of a sum may be much larger than it is."""
+    found, names = [tuple(_joined(product)) for product in _products(tree)], _coordinates(tree)
+    return [(tree,)] if any(_coordinates(factor) == names for product in found for factor in product) else found
 
 
 def _products(node: Node) -> list[Product]:
