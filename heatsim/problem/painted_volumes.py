@@ -22,7 +22,7 @@ from heatsim.scenario.regions import Shape
 from heatsim.scenario.toml.positions import KeyIssue
 
 MAX_PAINTED_ERROR = 0.05  # relative
-_MOST_POINTS, _MOST_A_CELL, _LEAST_A_CELL = 2**20, 64, 8
+_MOST_POINTS, _MOST_A_CELL, _LEAST_A_CELL = 2**18, 64, 8
 _ROOT = (
     1.2207440846057596  # of x^4 = x + 1, of whose inverse powers the multiples are spread evenly in three dimensions
 )
@@ -33,13 +33,15 @@ Window = tuple[slice, slice, slice]
 
 class _Painted(NamedTuple):
     """A region's cells: those of a window about it in which `mask` is true; `exact`: the volume of its shape, m3, if
-    that is known; and the corners (3,) of a box about it, m."""
+    that is known; the corners (3,) of a box about it, m; and whether
+    its faces are faces of cells all over."""
 
     window: Window
     mask: np.ndarray
     exact: float | None
     lower: np.ndarray
     upper: np.ndarray
+    fits: bool
 
 
 def regions_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[KeyIssue]:
@@ -78,11 +80,17 @@ def _painted(scenario: Scenario, grid: CellGrid, number: int) -> _Painted:
         x, y, z = (grid.centres(axis)[part] for axis, part in zip(AXES, parts, strict=True))
         shape = tuple(part.stop - part.start for part in window)
         inside = contains_points(region, x, y[:, None], z[:, None, None])
-        return _Painted(window, np.broadcast_to(inside, shape), exact_volume(region, grid), low, high)
+        fits = region.box is not None and all(_on_faces(grid, axis, low[i], high[i]) for i, axis in enumerate(AXES))
+        return _Painted(window, np.broadcast_to(inside, shape), exact_volume(region, grid), low, high, fits)
     if region.labels is not None:
-        return _Painted(whole, np.ones(grid.shape, bool), None, *spans)
+        return _Painted(whole, np.ones(grid.shape, bool), None, spans[0], spans[1], True)
     masks = np.stack(list(shape_masks(scenario, ("regions", number), region, grid)))
-    return _Painted(whole, masks, _volume_of_surface(region, spans), *spans)
+    return _Painted(whole, masks, _volume_of_surface(region, spans), spans[0], spans[1], not region.forms)
+
+
+def _on_faces(grid: CellGrid, axis: str, *places: float) -> bool:
+    faces, least = grid.faces(axis), 1e-6 * float(grid.sizes(axis).min())
+    return all(bool((np.abs(faces - place) < least).any()) for place in places)
 
 
 def _cells_between(grid: CellGrid, axis: str, low: float, high: float) -> slice:
@@ -109,8 +117,8 @@ def _suspect(grid: CellGrid, regions: list[_Painted], last: np.ndarray, number: 
         return False
     if own.exact is not None and abs(_volume(grid, own.window, own.mask) - own.exact) > MAX_PAINTED_ERROR * own.exact:
         return True
-    cut = any(_overlap(own, other, grid) for other in regions[number + 1 :])
-    if own.exact is not None and not cut:
+    cutting = [other for other in regions[number + 1 :] if _overlap(own, other, grid)]
+    if (own.exact is not None and not cutting) or all(each.fits for each in (own, *cutting)):
         return False
     outer = left & ~_eroded(left)
     return _volume(grid, own.window, outer) > MAX_PAINTED_ERROR * painted
