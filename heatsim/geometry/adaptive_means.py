@@ -86,6 +86,18 @@ def cell_means(
     fixed: other variables; inside: the cells that count; by_distance: the whole is that of the distance from the mean,
     as of a temperature. Points at which there is no value are left out; where that is so at the centre, so is the mean.
     """
+    with np.errstate(all="ignore"):  # values and bounds may be infinite
+        return _cell_means(value, cells, fixed, inside, by_distance, most)
+
+
+def _cell_means(
+    value: Expression,
+    cells: Cells,
+    fixed: Mapping[str, float],
+    inside: np.ndarray | None,
+    by_distance: bool,
+    most: int,
+) -> CellMeans:
     centre = centre_values(value, cells, fixed)
     counts = np.isfinite(centre) if inside is None else np.isfinite(centre) & inside
     volume, known = np.where(counts, cells.volumes(), 0.0), np.where(counts, centre, 0.0)

@@ -51,7 +51,10 @@ def test_a_region_starts_at_its_own_temperature_where_it_stays() -> None:
     assert (field == 293.15).all()
 
 
-@pytest.mark.parametrize("amount", ["power = 3.0", 'power = "3 + t"', 'power_density = "1e4*(1 + 9*x)"', 'power_density = "1.2e4"'])
+AMOUNTS = ("power = 3.0", 'power = "3 + t"', 'power_density = "1e4*(1 + 9*x)"', 'power_density = "1.2e4"')
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
 def test_a_source_in_a_material_is_one_in_its_cells(amount: str) -> None:
     box = "region = { box = { lower = [0.0, 0.0, 0.0], upper = [0.05, 0.1, 0.025] } }"
     by_name = heat(problem(f'{TWO}[[sources]]\nmaterial = "tin"\n{amount}\n'))
