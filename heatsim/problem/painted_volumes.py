@@ -22,7 +22,7 @@ from heatsim.scenario.regions import Shape
 from heatsim.scenario.toml.positions import KeyIssue
 
 MAX_PAINTED_ERROR = 0.05  # relative
-_MOST_POINTS, _MOST_A_CELL, _LEAST_A_CELL = 2**18, 64, 8
+_MOST_POINTS, _MOST_A_CELL, _LEAST_A_CELL = 2**18, 256, 8
 _ROOT = (
     1.2207440846057596  # of x^4 = x + 1, of whose inverse powers the multiples are spread evenly in three dimensions
 )
@@ -113,15 +113,13 @@ def _suspect(grid: CellGrid, regions: list[_Painted], last: np.ndarray, number: 
     own = regions[number]
     left = last[own.window] == number
     painted = _volume(grid, own.window, left)
-    if painted == 0.0:
-        return False
     if own.exact is not None and abs(_volume(grid, own.window, own.mask) - own.exact) > MAX_PAINTED_ERROR * own.exact:
         return True
     cutting = [other for other in regions[number + 1 :] if _overlap(own, other, grid)]
     if (own.exact is not None and not cutting) or all(each.fits for each in (own, *cutting)):
         return False
     outer = left & ~_eroded(left)
-    return _volume(grid, own.window, outer) > MAX_PAINTED_ERROR * painted
+    return painted == 0.0 or _volume(grid, own.window, outer) > MAX_PAINTED_ERROR * painted
 
 
 def _overlap(a: _Painted, b: _Painted, grid: CellGrid) -> bool:
@@ -171,13 +169,13 @@ def _compare(
 ) -> tuple[float, float] | None:
     """The volume of the cells with the material of a region, and of what is left of its shape, m3."""
     own = regions[number]
+    cut = any(_overlap(own, other, grid) for other in regions[number + 1 :])
+    whole = _volume(grid, own.window, last[own.window] == number)
     wide = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in own.window)
     near = np.zeros(tuple(len(range(*part.indices(n))) for part, n in zip(wide, last.shape, strict=True)), bool)
     inner = tuple(slice(p.start - w.start, p.stop - w.start) for p, w in zip(own.window, wide, strict=True))
     near[inner] = own.mask
-    near = _spread(near, np.logical_or) & edges[wide]
-    cut = any(_overlap(own, other, grid) for other in regions[number + 1 :])
-    whole = _volume(grid, own.window, last[own.window] == number)
+    near = _spread(near, np.logical_or) & (edges[wide] | (whole == 0.0))
     if scenario.regions[number].forms[0] not in _AT_POINTS:
         return None if cut or own.exact is None else (whole, own.exact)
     cells = np.array(np.nonzero(near)) + np.array([part.start for part in wide])[:, None]
