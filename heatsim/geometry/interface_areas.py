@@ -27,7 +27,7 @@ from heatsim.scenario.regions import Cylinder, Polygon, Shape, Sphere
 
 OBLIQUE_FORMS = ("sphere", "cylinder", "polygon", "where", "stl")  # forms that may be oblique
 LEVELS = 64  # factors between 1 and 2 that are told apart, so that cell classes stay few
-_FARTHEST = 1.5  # by which an area may be off that is scaled: what is farther off is no such surface
+_FARTHEST = 1.3  # by which an area may be off that is scaled: what is farther off is no such surface
 
 
 class AreaFactors(NamedTuple):

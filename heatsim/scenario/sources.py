@@ -140,7 +140,8 @@ class Source(ScenarioBlock):
     """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
-    and released in full, whatever this is; a power density is multiplied by it.
+    and released in full, whatever this is; a power density is multiplied by it, and one that varies in space counts by
+    its mean over each cell.
     """
 
     name: Annotated[str | None, NAME] = Field(
@@ -249,4 +250,7 @@ class Initial(ScenarioBlock):
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
         Discriminator(table_tag),
-    ] = Field(description="Temperature at cell centres, or an array of it, such as a snapshot has [K or degC]")
+    ] = Field(
+        description="Temperature, of an expression its mean over each cell, or an array of it, such as a snapshot has "
+        "[K or degC]"
+    )
