@@ -152,24 +152,27 @@ def uneven_means(
     if means.doubt > most_doubt:
         return None
     first, *others = cells.edges
-    whole, integral, volume = np.zeros(3)
+    whole, off, integral, volume = 0.0, 0.0, 0.0, 0.0
     planes = range(cells.shape[0])
-    rows = [
-        Cells({first: cells.edges[first][n : n + 2], **{a: cells.edges[a] for a in others}}, cells.radial)
-        for n in planes
-    ]
+    rest = {axis: cells.edges[axis] for axis in others}
+    rows = [Cells({first: cells.edges[first][n : n + 2], **rest}, cells.radial) for n in planes]
     if by_distance:
         for n in planes:
-            mean, weights = means.plane(n), _counted(rows[n], inside, n)
-            integral, volume = integral + (mean * weights).sum(), volume + weights.sum()
-    level, off = integral / volume if volume else 0.0, 0.0
+            mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
+            integral, volume = integral + float((mean * weights).sum()), volume + float(weights.sum())
+    level = integral / volume if volume else 0.0
     for n in planes:
-        mean, weights = means.plane(n), _counted(rows[n], inside, n)
-        centre = centre_values(value, rows[n], fixed)[0]
-        good = np.isfinite(centre) & np.isfinite(mean) & (weights > 0)
-        whole += (np.abs(mean - level) * weights)[good].sum()
-        off += (np.abs(mean - centre) * weights)[good].sum()
+        mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
+        centre, weights = _finite(centre_values(value, rows[n], fixed)[0], weights)
+        whole += float((np.abs(mean - level) * weights).sum())
+        off += float((np.abs(mean - centre) * weights).sum())
     return means if off > EVEN * whole else None
+
+
+def _finite(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and weights, both 0 where a value is not finite or does not count."""
+    good = np.isfinite(values) & (weights > 0.0)
+    return np.where(good, values, 0.0), np.where(good, weights, 0.0)
 
 
 def _counted(row: Cells, inside: np.ndarray | None, number: int) -> np.ndarray:
