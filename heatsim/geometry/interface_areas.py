@@ -8,23 +8,26 @@
 Areas of what is made of voxels, from normals: Windreich, Kiryati and Lohmann, Voxel-based surface area estimation: from
 theory to practice, Pattern Recognition 36 (2003), 2531. Theirs come from the voxels; here they are those of the shapes
 that painted the cells, so planes along the grid, with their edges and corners, keep a factor of exactly 1. Between two
-cells lies the surface of the region that was painted last over either.
+cells lies the surface of the region that was painted last over either. The factors of each part of a curved surface are
+scaled so that its faces sum to its true area, where this is known: see `surface_areas`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.geometry.surface_areas import ENDS, FLAT, MANTLE, STRAIGHT, end_of, open_areas, straight_or_not
 from heatsim.geometry.voxelise import last_regions, stl_surface
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Cylinder, Polygon, Shape, Sphere
 
 OBLIQUE_FORMS = ("sphere", "cylinder", "polygon", "where", "stl")  # forms that may be oblique
 LEVELS = 64  # factors between 1 and 2 that are told apart, so that cell classes stay few
-_FLAT = 1e-3  # excess of a factor below which a surface counts as lying along the grid
+_FARTHEST = 1.3  # by which an area may be off that is scaled: what is farther off is no such surface
 
 
 class AreaFactors(NamedTuple):
@@ -53,14 +56,69 @@ def find_area_factors(
     axis, lower, upper, region = _resisting_pairs(material_ids, regions, resists, slanting)
     low, high = (solid[material_ids.reshape(-1)[cells]] for cells in (lower, upper))
     own = np.where(low & ~(high & (regions.reshape(-1)[upper] == region)), lower, upper)
-    factors = np.ones(len(axis))
+    factors, parts = np.ones(len(axis)), np.zeros(len(axis), int)
+    faces = _face_areas(grid, axis, lower)
     for number in np.unique(region).tolist():
         those = region == number
         below, above, here = (_centres(grid, cells[those]) for cells in (lower, upper, own))
         pairs = CellPairs(axis[those], below, above, here, _sizes(grid, own[those]))
-        factors[those] = _factors(grid, surface_normals(scenario.regions[number], pairs))
-    cells, faces = np.append(lower[low], upper[high]), np.append(2 * axis[low] + 1, 2 * axis[high])
-    return _round_factors(cells, faces, np.append(factors[low], factors[high]))
+        normals = surface_normals(scenario.regions[number], pairs)
+        factors[those] = _factors(grid, normals)
+        parts[those] = _parts(scenario.regions[number], normals)
+    materials = material_ids.reshape(-1)
+    higher = regions.reshape(-1)[lower] < regions.reshape(-1)[upper]  # the region's own cell is the upper one
+    within, beyond = (np.where(higher, materials[a], materials[b]) for a, b in ((upper, lower), (lower, upper)))
+    sheets = np.stack((region, parts, within, beyond))
+    beside = {n: np.concatenate((lower[region == n], upper[region == n])) for n in np.unique(region).tolist()}
+    factors *= _scales(open_areas(scenario, grid, material_ids, beside), sheets, faces, factors)
+    cells, sides = np.append(lower[low], upper[high]), np.append(2 * axis[low] + 1, 2 * axis[high])
+    return _round_factors(cells, sides, np.append(factors[low], factors[high]))
+
+
+def _face_areas(grid: CellGrid, axis: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """(n,) areas of the faces of cells, flat indices, across an axis of each, m2, in Cartesian coordinates."""
+    sizes = _sizes(grid, cells)
+    return np.asarray(sizes.prod(axis=0) / sizes[axis, np.arange(len(axis))])
+
+
+def _parts(shape: Shape, normals: np.ndarray) -> np.ndarray:
+    """(n,) which part of a shape's surface has these normals."""
+    if shape.cylinder is not None:
+        along = np.array(shape.cylinder.end) - np.array(shape.cylinder.start)
+        lengths = np.linalg.norm(along) * np.linalg.norm(normals, axis=0)
+        return np.where(np.abs(along @ normals) > 0.5 * lengths, ENDS, MANTLE)
+    if shape.sphere is not None:
+        return np.full(normals.shape[1], MANTLE)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        parts = straight_or_not(normals / np.linalg.norm(normals, axis=0))
+    if shape.polygon is not None:
+        ends = normals["xyz".index(shape.polygon.axis)] != 0
+        return np.where(ends, end_of(shape.polygon), parts)
+    return parts
+
+
+def _scales(
+    true: Mapping[tuple[int, int, int, int], float],
+    sheets: np.ndarray,
+    faces: np.ndarray,
+    factors: np.ndarray,
+) -> np.ndarray:
+    """(n,) numbers by which the factors of faces are multiplied, so that the faces of each sheet (4, n) sum to its true
+    area. faces: areas (n,), m2."""
+    found, sheets = np.ones(len(faces)), sheets.copy()
+    oblique = {key[0] for key, area in true.items() if key[1] == MANTLE and area > 0.0}
+    sheets[1, (sheets[1] == STRAIGHT) & np.isin(sheets[0], sorted(oblique))] = MANTLE
+    for region, part, inside, outside in true:
+        key: tuple[int, int, int, int] = region, part, inside, outside
+        of_parts: tuple[int, ...] = (part,)
+        if region in oblique and part != ENDS:
+            key, of_parts = (region, MANTLE, inside, outside), (MANTLE, STRAIGHT)
+        area = sum(true.get((region, each, inside, outside), 0.0) for each in of_parts)
+        those = (sheets == np.array(key)[:, None]).all(axis=0)
+        ratio = float((faces[those] / factors[those]).sum()) / max(area, np.finfo(float).tiny)
+        if key[1] != STRAIGHT and 1.0 / _FARTHEST < ratio < _FARTHEST:
+            found[those] = ratio
+    return found
 
 
 def _resisting_pairs(
@@ -92,7 +150,7 @@ def _factors(grid: CellGrid, normal: np.ndarray) -> np.ndarray:
 
 def _round_factors(of_faces: np.ndarray, faces: np.ndarray, factors: np.ndarray) -> AreaFactors | None:
     """Round the factors to levels, each with the mean conductance of its faces, so that areas stay what they are."""
-    oblique = factors > 1.0 + _FLAT
+    oblique = np.abs(factors - 1.0) > FLAT
     if not oblique.any():
         return None
     of_faces, faces, factors = of_faces[oblique], faces[oblique], factors[oblique]

@@ -34,6 +34,22 @@ class StlSurface(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
 
+    @property
+    def volume(self) -> float:
+        """What it encloses, m3."""
+        return abs(float(self.mesh.volume)) * float((self.upper - self.lower).max()) ** 3
+
+    def points(self, count: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Places (3, count) spread over the surface, m, the unit normals there, and the area of all of it, m2."""
+        size, areas = float((self.upper - self.lower).max()), np.asarray(self.mesh.area_faces)
+        ends = np.cumsum(areas)
+        chosen = np.minimum(np.searchsorted(ends, (np.arange(count) + 0.5) / count * ends[-1]), len(areas) - 1)
+        a, b = np.random.default_rng(0).random((2, count, 1))
+        a, b = np.where(a + b > 1.0, 1.0 - a, a), np.where(a + b > 1.0, 1.0 - b, b)
+        first, second, third = np.moveaxis(np.asarray(self.mesh.triangles)[chosen], 1, 0)
+        places = self.lower[:, None] + size * (first + a * (second - first) + b * (third - first)).T
+        return places, np.asarray(self.mesh.face_normals)[chosen].T, float(ends[-1]) * size**2
+
     def inside(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Which points of the lattice x (nx,), y (ny,), z (nz,), m, increasing, lie inside: (nz, ny, nx) bool."""
         size = (self.upper - self.lower).max()

@@ -6,7 +6,7 @@ moves exactly the heat that the face passes. Here h is the size of the cell norm
 coordinates 2 r_face |ln(r_face/r_centre)|. Nonlinear problems have the terms of a surface balance instead.
 
 Both follow from the kind of the condition (`heatsim.physics.boundary`); the loops over faces, patches, cells and times
-are here.
+are here. Expressions in space are means over the outer face of each cell (`face_means`).
 
     +-----------+      patches = [ { where = "y < 0.02", ... }, { where = "z < 0.01", ... } ]
     |  0  |     |      A face may be divided into patches with conditions of their own. A cell belongs to the last patch
@@ -31,7 +31,8 @@ from heatsim.geometry.grid import AXES, FACE_AXES, CellGrid
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_at_most, require_finite
 from heatsim.physics.boundary.insulated import Insulated
 from heatsim.physics.event_times import discontinuity_times
-from heatsim.scenario import Scenario
+from heatsim.physics.face_means import FaceMeans
+from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.boundary import FACES, Face, FaceName
 from heatsim.scenario.expressions.expression import Value, depends_on, separate_temperature
 from heatsim.scenario.toml.positions import Key
@@ -70,6 +71,7 @@ class BoundaryFaces:
         """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K); `by_cell`:
         have values one a boundary cell whatever the faces are."""
         self._scenario, self._grid, self.reference = scenario, grid, reference
+        self._means: dict[tuple[int, Key, str], FaceMeans] = {}
         faces = {name: face_condition(scenario, grid, name) for name in FACES}
         self.per_cell = by_cell or any(
             face.patches or depends_on(value, _resolved(grid, name))
@@ -244,12 +246,28 @@ class BoundaryFaces:
 
     def _evaluate(self, patch: FacePatch, name: str, times: np.ndarray) -> np.ndarray:
         """Values of an input as `checked` has them, unchecked."""
-        return self._on_patch(patch, separate_temperature(patch.condition.inputs[name])[0], times)
-
-    def _on_patch(self, patch: FacePatch, value: Value, times: np.ndarray) -> np.ndarray:
-        """A value at the cells of a patch (or once a zone), (k, cells or zones) at k times."""
+        value = separate_temperature(patch.condition.inputs[name])[0]
         shape = (len(times), self._resistances[patch.face][patch.cells].size)
+        if depends_on(value, "".join(FACE_AXES[FACES[patch.face][0]])):
+            means = self._means_of(patch, name, value)
+            if means.uneven:
+                return np.broadcast_to(means.at(times), shape)
         return evaluate(value, shape, **patch.points, t=times[:, None])
+
+    def doubts(self, least: float) -> Iterator[tuple[Key, float]]:
+        """The inputs whose means over faces may be off by more than a share, about, at t = 0, and that share."""
+        for (_, key, name), means in self._means.items():
+            if means.uneven and (doubt := means.doubt(0.0)) > least:
+                yield (*key, name), doubt
+
+    def _means_of(self, patch: FacePatch, name: str, value: Value) -> FaceMeans:
+        """The means of an expression over the faces of a patch's cells."""
+        key = patch.face, patch.key, name
+        if key not in self._means:
+            assert isinstance(value, Expression)
+            by_distance = patch.condition.numbers()[name] is TEMPERATURE
+            self._means[key] = FaceMeans(value, self._grid, patch.face, patch.cells, self.per_cell, by_distance)
+        return self._means[key]
 
     def _centres(self, name: FaceName) -> dict[str, np.ndarray | float]:
         """Coordinates of the cells of a face, flat, or of its middle where values come once a zone."""

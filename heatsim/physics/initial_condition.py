@@ -1,4 +1,4 @@
-"""The initial temperature."""
+"""The initial temperature: of an expression its mean over each cell, or its value at the centre where that does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import numpy as np
 
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_at_least, require_finite
+from heatsim.geometry.space_means import SpaceMeans, grid_cells, uneven_means
 from heatsim.geometry.voxelise import last_regions, read_cells
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
 from heatsim.scenario.toml.positions import Key
 
+NOISE = (
+    0.1  # share of an expression by which its means may be in doubt: beyond, it is noise, with its values at centres
+)
 _KEY: Key = ("initial", "temperature")
 
 
@@ -28,6 +32,7 @@ class InitialField:
         self._scenario, self._grid = scenario, grid
         given = any(region.initial is not None for region in scenario.regions)
         self._last_regions = last_regions(scenario, grid) if given else None
+        self._means: dict[Key, SpaceMeans | None] = {}
         self._smoothed: np.ndarray | None = None
         self._middle = 0.0
         if is_smoothed(scenario, "initial"):
@@ -66,9 +71,9 @@ class InitialField:
             array = read_cells(self._scenario, (*_KEY, "file"), value.file, value.dataset, self._grid.shape)
         for z, point in enumerate(centre_planes(self._grid)):
             where = f"in the plane z = {point['z']:g} m"
-            plane = self._plane(value, point) if array is None else array[z].astype(np.float64)
+            plane = self._plane(value, _KEY, z, point) if array is None else array[z].astype(np.float64)
             if self._last_regions is not None:
-                plane = self._with_regions(plane, self._last_regions[z], point)
+                plane = self._with_regions(plane, self._last_regions[z], z, point)
             self._require_physical(plane, where)
             yield plane
 
@@ -78,16 +83,24 @@ class InitialField:
             self._scenario, key, temperatures, self._scenario.zero, f"{self._scenario.unit} (absolute zero)", where
         )
 
-    def _with_regions(self, plane: np.ndarray, last: np.ndarray, point: dict[str, np.ndarray | float]) -> np.ndarray:
+    def _with_regions(
+        self, plane: np.ndarray, last: np.ndarray, z: int, point: dict[str, np.ndarray | float]
+    ) -> np.ndarray:
         """A plane with the temperatures of those regions that have their own; last: the region of each cell."""
         for number in np.unique(last).tolist():
             own = self._scenario.regions[number].initial
             if own is not None:
-                values, key = self._plane(own, point), ("regions", number, "initial")
+                key: Key = ("regions", number, "initial")
+                values = self._plane(own, key, z, point)
                 self._require_physical(values[last == number], f"in the plane z = {point['z']:g} m", key)
                 plane = np.where(last == number, values, plane)
         return plane
 
-    def _plane(self, value: object, point: dict[str, np.ndarray | float]) -> np.ndarray:
+    def _plane(self, value: object, key: Key, z: int, point: dict[str, np.ndarray | float]) -> np.ndarray:
+        """Means over the cells of plane z of the value at `key`."""
         assert isinstance(value, float | Expression)
-        return evaluate(value, self._grid.shape[1:], **point)
+        if key not in self._means and isinstance(value, Expression):
+            inside = None if self._last_regions is None or key == _KEY else self._last_regions == key[1]
+            self._means[key] = uneven_means(value, grid_cells(self._grid), {}, inside, True, NOISE)
+        means = self._means.get(key)
+        return evaluate(value, self._grid.shape[1:], **point) if means is None else means.plane(z)

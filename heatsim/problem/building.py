@@ -98,7 +98,7 @@ def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, given: 
     equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables, of_losses)
     following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes, following)
     limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
-    sources = (*sources, *loss_terms(scenario, losses, reference))
+    sources = (*sources, *loss_terms(scenario, losses, reference, grid))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
     varies = any_varies(boundary_faces, volume_sources, following, ambients)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.problem.volume_sources import SourceTerm
+from heatsim.geometry.grid import CellGrid
+from heatsim.problem.volume_sources import SourceTerm, product_terms
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value, depends_on
 
 
-def loss_terms(scenario: Scenario, numbers: frozenset[int], reference: float) -> tuple[SourceTerm, ...]:
+def loss_terms(scenario: Scenario, numbers: frozenset[int], reference: float, grid: CellGrid) -> tuple[SourceTerm, ...]:
     """What the sources of these numbers release at the reference temperature, which is in the scenario's unit."""
-    return tuple(term for number in sorted(numbers) for term in _terms(scenario, number, reference))
+    return tuple(term for number in sorted(numbers) for term in _terms(scenario, number, reference, grid))
 
 
 def temperature_without_losses(scenario: Scenario, numbers: frozenset[int]) -> float | None:
@@ -30,7 +31,7 @@ def temperature_without_losses(scenario: Scenario, numbers: frozenset[int]) -> f
     return value if isinstance(value, float) else None
 
 
-def _terms(scenario: Scenario, number: int, reference: float) -> list[SourceTerm]:
+def _terms(scenario: Scenario, number: int, reference: float, grid: CellGrid) -> list[SourceTerm]:
     source = scenario.sources[number]
     loss = source.loss
     assert loss is not None
@@ -39,18 +40,15 @@ def _terms(scenario: Scenario, number: int, reference: float) -> list[SourceTerm
     if source.perfusion is None:
         return [SourceTerm(number, -loss * reference, in_proportion=True)]
     of_reference = SourceTerm(number, -loss * reference)
-    return [*_products(number, loss, source.perfusion.temperature), of_reference]
+    return [*_products(number, loss, source.perfusion.temperature, grid), of_reference]
 
 
-def _products(number: int, scale: float, value: Value) -> list[SourceTerm]:
+def _products(number: int, scale: float, value: Value, grid: CellGrid) -> list[SourceTerm]:
     """scale times a value, as terms."""
     if not depends_on(value, "xyzt"):
         return [SourceTerm(number, scale * float(value() if isinstance(value, Expression) else value))]
     assert isinstance(value, Expression)
-    products = value.split_time()
-    if products is None:
-        return [SourceTerm(number, scale, space=value)]
-    return [SourceTerm(number, scale, space, time) for space, time in products]
+    return product_terms(number, scale, value, grid, None, by_distance=True)
 
 
 def loss_rates(scenario: Scenario, numbers: frozenset[int], zones: Zones, capacities: np.ndarray) -> np.ndarray | None:

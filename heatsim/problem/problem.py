@@ -25,9 +25,11 @@ from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
+from heatsim.problem.painted_volumes import regions_off_their_shapes
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
+from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_sources
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.problem.warnings import (
     beams_on_ambients,
@@ -399,6 +401,12 @@ class Problem:
             *sources_off_their_shapes(scenario, grid),
             *patches_off_their_areas(scenario, grid, self.boundary_faces),
         ]
+        found += [
+            *unresolved_sources(self.volume_sources, self.temperature_sources),
+            *unresolved_faces(self.boundary_faces),
+        ]
+        found += regions_off_their_shapes(scenario, grid)
+        found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
             offset = max(abs(end - self.reference) for end in self.initial.range())

@@ -8,7 +8,7 @@ Flow, 1980, section 4.2-5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +22,7 @@ from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.contact_surfaces import ContactSurfaces
+from heatsim.problem.density_means import DensityMeans, uneven_density
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
@@ -35,12 +36,29 @@ MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
 
 
 class HeatedCells(NamedTuple):
-    """The cells of one source: (nz, ny, nx) which they are, its power in a unit volume, W/m3, and whether that is for a
-    heat capacity of 1 J/(m3 K)."""
+    """The cells of source `number`: (nz, ny, nx) which they are, its power in a unit volume, W/m3, whether that is for
+    a heat capacity of 1 J/(m3 K), and its means over cells, None where its values at the centres do."""
 
+    number: int
     mask: np.ndarray
     density: Expression
     in_proportion: bool
+    means: DensityMeans | None
+
+    def plane(self, z: int, point: Mapping[str, np.ndarray | float], time: float, T: np.ndarray) -> np.ndarray:
+        """Its power in a unit volume of the cells of a plane, (ny, nx), with centres at a point."""
+        if self.means is not None:
+            return self.means.plane(z, time, T)
+        return evaluate(self.density, T.shape, **point, t=time, T=T)
+
+    def at(
+        self, cells: tuple[np.ndarray, ...], points: Mapping[str, np.ndarray], time: float, T: np.ndarray
+    ) -> np.ndarray:
+        """The same of some cells, by their indices (n, 1) along z, y, x, with centres at points, for temperatures T
+        (k,)."""
+        if self.means is not None:
+            return np.broadcast_to(self.means.at(cells, time, T), (len(cells[0]), len(T)))
+        return evaluate(self.density, (len(cells[0]), len(T)), **points, t=time, T=T)
 
 
 class TemperatureSources:
@@ -69,7 +87,8 @@ class TemperatureSources:
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
                 self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
                 solved = np.logical_and(inside, self._capacity != 0)
-                self._parts.append(HeatedCells(solved, density, source.in_proportion))
+                means = uneven_density(density, grid, solved)
+                self._parts.append(HeatedCells(number, solved, density, source.in_proportion, means))
 
     def completed(
         self, capacities: np.ndarray, surfaces: AmbientSurfaces | None, contacts: ContactSurfaces | None
@@ -90,6 +109,10 @@ class TemperatureSources:
     def heated(self) -> np.ndarray:
         """(nz, ny, nx) the cells in which there are such sources."""
         return np.asarray(np.any([np.zeros(self._grid.shape, bool), *(part.mask for part in self._parts)], axis=0))
+
+    def doubts(self, least: float) -> Iterator[tuple[int, float]]:
+        """The sources whose means over cells may be off by more than a share, about, and that share."""
+        yield from ((p.number, p.means.doubt) for p in self._parts if p.means is not None and p.means.doubt > least)
 
     @property
     def parts(self) -> tuple[HeatedCells, ...]:
@@ -179,13 +202,10 @@ class TemperatureSources:
             heated = np.flatnonzero(part.mask)
             chosen = np.unravel_index(heated[:: len(heated) // SAMPLED_CELLS + 1], part.mask.shape)
             points = {axis: self._grid.centres(axis)[i][:, None] for axis, i in zip("zyx", chosen, strict=True)}
-            capacity = self._capacity[chosen][:, None]
+            capacity, indices = self._capacity[chosen][:, None], tuple(each[:, None] for each in chosen)
             rates = [0.0]
             for time in times.tolist() if depends_on(part.density, "t") else times[:1].tolist():
-                below, above = (
-                    evaluate(part.density, (len(capacity), len(T)), **points, t=time, T=at)
-                    for at in (T - step, T + step)
-                )
+                below, above = (part.at(indices, points, time, at) for at in (T - step, T + step))
                 held = 1.0 if part.in_proportion else capacity
                 with np.errstate(invalid="ignore"):
                     rates.append(float(np.nanmax((below - above) / (2.0 * step) / held, initial=0.0)))
@@ -230,7 +250,7 @@ class TemperatureSources:
             density = np.zeros(self._grid.shape[1:])
             for part in self._parts:
                 if part.mask[z].any():
-                    found = evaluate(part.density, self._grid.shape[1:], **point, t=time, T=T[z])
+                    found = part.plane(z, point, time, T[z])
                     if part.in_proportion:
                         found = found * self._capacity[z]
                     np.add(density, found, out=density, where=part.mask[z])

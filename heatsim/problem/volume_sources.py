@@ -8,12 +8,15 @@ time is kept, and summed each step where there are several.
 Traces are factors of time. Beams come as window sources about them, which cost a step only what lies under them. A
 step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
 (of beams, where their power is constant); expressions have their value at its start.
+
+An expression in space heats each cell by its mean over the cell, so that its energy is released however narrow it is;
+its values at the centres of cells are kept where these do as well (`space_means`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
@@ -21,7 +24,8 @@ from heatsim_kernels.field.window_source import WindowSource
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.voxelise import covered_volume
+from heatsim.geometry.space_means import MeansInTime, SpaceMeans, Window, grid_cells, uneven_means
+from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.physics.sources.beam import (
@@ -46,19 +50,26 @@ TimeFactor = Expression | PowerTrace | None  # of time; None is 1
 
 BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, together
 
+MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
+
+DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
+
 _EVERYWHERE = Expression.parse("1", frozenset())
 
 
 @dataclass(frozen=True)
 class SourceTerm:
     """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split.
-    in_proportion: the density, uniform in space, is that for a heat capacity of 1 J/(m3 K)."""
+    in_proportion: the density, uniform in space, is that for a heat capacity of 1 J/(m3 K); inside: the cells that it
+    heats, (nz, ny, nx), None for all; means: those of a `space` without t over them, None where centres do."""
 
     source: int
     scale: float
     space: Expression | None = None
     time: TimeFactor = None
     in_proportion: bool = False
+    inside: np.ndarray | None = field(default=None, compare=False, repr=False)
+    means: SpaceMeans | None = field(default=None, compare=False, repr=False)
 
     @property
     def moves(self) -> bool:
@@ -94,10 +105,35 @@ def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, 
     value = source.following_temperature or _amount(source)
     if not isinstance(value, Expression):
         return [SourceTerm(number, scale * value, uniform)]
+    inside = _heated(scenario, grid, number, solid)
+    terms = product_terms(number, scale, value, grid, inside)
+    return [term if term.space else replace(term, space=uniform) for term in terms]
+
+
+def product_terms(
+    number: int, scale: float, value: Expression, grid: CellGrid, inside: np.ndarray | None, by_distance: bool = False
+) -> list[SourceTerm]:
+    """An expression in x, y, z, t times a number as the terms of source `number`, which heats the cells `inside`;
+    by_distance: see `uneven_means`."""
     products = value.split_time()
     if products is None:
-        return [SourceTerm(number, scale, space=value)]
-    return [SourceTerm(number, scale, space or uniform, time) for space, time in products]
+        return [SourceTerm(number, scale, space=value, inside=inside)]
+    cells = grid_cells(grid)
+    means = [None if space is None else uneven_means(space, cells, {}, inside, by_distance) for space, _ in products]
+    return [
+        SourceTerm(number, scale, space, time, inside=inside, means=found)
+        for (space, time), found in zip(products, means, strict=True)
+    ]
+
+
+def _heated(scenario: Scenario, grid: CellGrid, number: int, solid: np.ndarray | None) -> np.ndarray | None:
+    """The cells that source `number` heats, of those that are `solid` and, if it has one, in its region; None for
+    all."""
+    region = scenario.sources[number].region
+    if region is None:
+        return solid
+    inside = np.stack(list(shape_masks(scenario, ("sources", number, "region"), region, grid)))
+    return inside if solid is None else inside & solid
 
 
 def _amount(source: Source) -> Value:
@@ -129,6 +165,7 @@ class VolumeSources:
         self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
         self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
+        self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
             for factor in factors:
@@ -228,6 +265,26 @@ class VolumeSources:
             for time in times.tolist()
         )
 
+    def doubts(self, least: float) -> Iterator[tuple[int, float, float]]:
+        """Of each term whose means over cells may be off by more than the share `least`: the number of its source, the
+        power at that of some times when it is greatest, W, and the share by which it may be off, about."""
+        end = self._scenario.time.end
+        times = np.linspace(0.0, end, DOUBT_TIMES).tolist() if 0.0 < end < np.inf else [0.0]
+        for term in self._spatial:
+            found = []
+            for time in times if term.moves or term.time is not None else times[:1]:
+                means = self._moved(term, time) if term.moves else term.means
+                if means is not None and means.doubt > least:
+                    power = term.scale * self._factor_at(term, time, 0.0) * self._power_in(means, term.inside)
+                    found.append((abs(power), power, means.doubt))
+            if found:
+                _, power, doubt = max(found)
+                yield term.source, power, doubt
+
+    def _power_in(self, means: SpaceMeans, inside: np.ndarray | None) -> float:
+        power = means.values() * grid_cells(self._grid).volumes()
+        return float(power.sum() if inside is None else power[inside].sum())
+
     def field_power(self) -> float:
         """Power of the field before `scale`, as rounded to the field's precision, W."""
         return self._field_power
@@ -254,14 +311,49 @@ class VolumeSources:
         if is_smoothed(self._scenario, "sources"):
             for z, density in enumerate(self._whole_density(time, dt)):
                 self._field[z] = _rate(density, self._plane_capacity(z))
-        else:
-            for term in self._spatial:
+            self._field_power = self._power_of(())
+            return
+        for term in self._spatial:
+            if not term.moves:
                 for z, density in self._densities(term, time, dt, self._refills):
                     self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        self._field_power = sum(
-            float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
-            for z, plane in enumerate(self._field)
-        )
+        windows = [window for term in self._spatial if term.moves for window in self._add_moving(term, time, dt)]
+        self._field_power = self._power_of(windows if all(term.moves for term in self._spatial) else ())
+
+    def _add_moving(self, term: SourceTerm, time: float, dt: float) -> list[Window]:
+        """Add a term in which space and time do not separate to the field, where it is anything but 0."""
+        assert self._field is not None
+        factor, windows = term.scale * self._factor_at(term, time, dt), []
+        for window, means in self._moved(term, time).windows():
+            inside = np.asarray(True) if term.inside is None else term.inside[window]
+            heating = means[np.broadcast_to(inside, means.shape)]
+            require_finite(self._scenario, ("sources", term.source), heating, f"at t = {time:g} s")
+            rates = _rate(np.where(inside, factor * means, 0.0), self._cell_capacity(window))
+            self._field[window] += rates.astype(self._field.dtype)
+            windows.append(window)
+        return windows
+
+    def _moved(self, term: SourceTerm, time: float) -> SpaceMeans:
+        assert term.space is not None
+        key = term.source, term.space
+        if key not in self._moving:
+            cells = grid_cells(self._grid)
+            self._moving[key] = MeansInTime(term.space, cells, term.inside, MOVING_POINTS)
+        return self._moving[key].at(time)
+
+    def _power_of(self, windows: Sequence[Window]) -> float:
+        """The power of the field, W, which is 0 outside of windows, if there are any."""
+        assert self._field is not None
+        if not windows:
+            return sum(
+                float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
+                for z, plane in enumerate(self._field)
+            )
+        ends = zip(*windows, strict=True)
+        z, y, x = (slice(min(part.start for part in each), max(part.stop for part in each)) for each in ends)
+        whole = z, y, x
+        held = self._cell_capacity(whole) * volumes(self._grid, whole)
+        return float((self._field[whole] * held).sum(dtype=np.float64))
 
     def _densities(self, term: SourceTerm, time: float, dt: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
         """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
@@ -270,10 +362,15 @@ class VolumeSources:
         of_zones = np.array(self._zones.materials)
         materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
         inside = source_masks(self._scenario, self._grid, term.source, materials)
+        means = self._moved(term, time) if term.moves else term.means
         for z, (mask, point) in enumerate(zip(inside, centre_planes(self._grid), strict=True)):
             if not source.everywhere and not mask.any():
                 continue
-            density = term.scale * factor * evaluate(term.space or 1.0, self._grid.shape[1:], **point, t=time)
+            if means is None:
+                mean = evaluate(term.space or 1.0, self._grid.shape[1:], **point, t=time)
+            else:
+                mean = means.plane(z)
+            density = term.scale * factor * mean
             require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
             yield z, np.where(mask, density, 0.0)
 

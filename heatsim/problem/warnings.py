@@ -10,29 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from math import dist
 from pathlib import Path
 
 import numpy as np
 
 from heatsim.geometry.floorplans import read_plan
 from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
-from heatsim.geometry.voxelise import contains_points, covered_volume
+from heatsim.geometry.voxelise import covered_volume
 from heatsim.physics.boundary_faces import BoundaryFaces, Points
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.physics.sources.beam_path import BeamPath
 from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.shape_volumes import exact_volume
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.checks.materials_and_faces import shapes_with_keys
-from heatsim.scenario.regions import Shape
 from heatsim.scenario.sources import GaussianBeam
 from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_VOXEL_ERROR = 0.05  # relative
 MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
-_SAMPLES = 96  # along each axis, in what reaches out of the grid
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
 
 
@@ -40,7 +38,7 @@ def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
     """Power densities in boxes, balls and cylinders whose cells have another volume."""
     for i, source in enumerate(scenario.sources):
         shape, density = source.region, source.power_density
-        exact = None if shape is None or density is None else _volume(shape, grid)
+        exact = None if shape is None or density is None else exact_volume(shape, grid)
         if shape is None or density is None or not exact:
             continue
         key: Key = ("sources", i, "region")
@@ -93,36 +91,6 @@ def _heat(density: float | Expression, covered: float, exact: float, happens: st
     if isinstance(density, Expression):
         return ""
     return f": {density * covered:.4g} W {happens} in place of {density * exact:.4g} W"
-
-
-def _volume(shape: Shape, grid: CellGrid) -> float | None:
-    """Volume of the part of a box, ball or cylinder that lies in the grid, m3; None of other shapes."""
-    bounds = shape.bounds()
-    if bounds is None:
-        return None
-    spans = np.array([grid.span(axis) for axis in AXES]).T
-    low, high = np.clip(bounds, *spans)
-    if shape.box is not None:
-        radial = 0.5 * (low[0] + high[0]) if grid.coordinates == "cylindrical" else 1.0
-        return float((high - low).prod() * radial)
-    if shape.polygon is not None and grid.coordinates == "cylindrical":
-        return None
-    if (low == bounds[0]).all() and (high == bounds[1]).all():
-        return _whole_volume(shape)
-    steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
-    x, y, z = (start + length * steps for start, length in zip(low, high - low, strict=True))
-    inside = [contains_points(shape, x[None, :], y[:, None], height).mean() for height in z]
-    return float((high - low).prod() * np.mean(inside))
-
-
-def _whole_volume(shape: Shape) -> float:
-    if shape.sphere is not None:
-        return 4 / 3 * np.pi * shape.sphere.radius**3
-    if shape.polygon is not None:
-        low, high = shape.polygon.span
-        return shape.polygon.area * (high - low)
-    assert shape.cylinder is not None
-    return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)
 
 
 def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, float]:

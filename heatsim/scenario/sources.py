@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
-from heatsim.scenario.expressions.expression import Expression, depends_on
+from heatsim.scenario.expressions.expression import Expression, ExpressionError, depends_on
 from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
-from heatsim.scenario.toml.messages import validation_error
+from heatsim.scenario.toml.messages import validation_error, validation_error_at
 from heatsim.scenario.units import in_unit
 from heatsim.scenario.value_types import MATERIAL, NAME, Number, file_name, quantity, temperature
 
@@ -140,7 +140,8 @@ class Source(ScenarioBlock):
     """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
-    and released in full, whatever this is; a power density is multiplied by it.
+    and released in full, whatever this is; a power density is multiplied by it, and one that varies in space counts by
+    its mean over each cell.
     """
 
     name: Annotated[str | None, NAME] = Field(
@@ -150,8 +151,8 @@ class Source(ScenarioBlock):
     material: Annotated[str | None, MATERIAL] = Field(
         None, description="Or: the material in which the heat is released, wherever it is"
     )
-    power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
-        None, description="Power in the whole region, number or expression in x, y, z, t [W]"
+    power: Annotated[float | Expression | None, quantity(Number("W"), "t")] = Field(
+        None, description="Power in the whole region, spread evenly, number or expression in t [W]"
     )
     power_density: Annotated[float | Expression | None, quantity(Number("W/m3"), "xyztT")] = Field(
         None, description="Power in a unit volume, number or expression in x, y, z, t and the temperature T [W/m3]"
@@ -201,6 +202,20 @@ class Source(ScenarioBlock):
         """Whether it has neither a region nor a material."""
         return self.region is None and self.material is None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _power_is_even(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("power"), str):
+            try:
+                names = Expression.parse(data["power"], frozenset("xyzt")).names
+            except ExpressionError:
+                return data
+            if places := ", ".join(sorted(names - {"t"})):
+                message = f"expected a number or an expression in t (W), found one in {places}"
+                hint = "power is that of the whole region, spread evenly; power_density (W/m3) may vary over it"
+                raise validation_error_at(("power",), message, hint)
+        return data
+
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
         require_one_of(self, power="W", power_density="W/m3", perfusion="", decay="1/s", trace="", beam="")
@@ -235,4 +250,7 @@ class Initial(ScenarioBlock):
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
         Discriminator(table_tag),
-    ] = Field(description="Temperature at cell centres, or an array of it, such as a snapshot has [K or degC]")
+    ] = Field(
+        description="Temperature, of an expression its mean over each cell, or an array of it, such as a snapshot has "
+        "[K or degC]"
+    )

@@ -70,7 +70,7 @@ SOURCES = {
     "density in x and in time": [HEATERS[0], {"power_density": "90*x*y*exp(-50*t)"}],
     "a sum of two products": [HEATERS[0], {"power_density": "90*x*exp(-50*t) - 50*z*cos(9*t)"}],
     "a moving spot": [HEATERS[0], {"power_density": "500*exp(-((x - 20*t)**2 + (y - 0.25)**2)/0.01)"}],
-    "two fields": [HEATERS[0], {"power_density": "30*y"}, {"power": "8*z*t", "region": HEATERS[0]["region"]}],
+    "two fields": [HEATERS[0], {"power_density": "30*y"}, {"power_density": "8*z*t", "region": HEATERS[0]["region"]}],
     "overlapping regions": [*HEATERS, {"power": -4.0, "region": box((0.2, 0.2, 0.0), (0.7, 0.5, 0.3))}],
 }
 

@@ -148,8 +148,9 @@ def _power(a: Interval, n: float) -> Interval:
 
 
 def _raised(base: Interval, exponent: Interval) -> Interval:
-    n = float(exponent[0]) if exponent[0].ndim == 0 else np.nan
-    if n == exponent[1] and n == round(n) and n != 0:
+    one_number = exponent[0].ndim == exponent[1].ndim == 0 and exponent[0] == exponent[1]
+    n = float(exponent[0]) if one_number else 0.5
+    if n == round(n) and n != 0:
         raised = _power(base, abs(n))
         return raised if n > 0 else _quotient((np.asarray(1.0), np.asarray(1.0)), raised)
     low, high = (np.maximum(end, 0.0) for end in base)

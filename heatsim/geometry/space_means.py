@@ -1,0 +1,260 @@
+"""Means of expressions in x, y, z over the cells of a grid, or over the faces of cells, of one side of the box.
+
+Expressions that are products, or sums of products, of factors in different coordinates have the means of their factors:
+those in one coordinate cost next to nothing. Others are found in two or three coordinates at once, by adaptive
+cubature (`adaptive_means`). Where the centres of cells do as well, values at these are kept: see `uneven_means`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim.geometry.adaptive_means import MOST_POINTS, Cells, cell_means, centre_values
+from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.scenario import Expression
+
+Window = tuple[slice, ...]  # along each axis of the cells
+
+EVEN = 1e-3  # share of the whole by which values at centres may be off: what is as even as that keeps them
+_BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
+_NOTHING = 1e-15  # of the greatest bound
+
+
+class _Factor(NamedTuple):
+    """The means of a factor over the cells of a window, an array of one cell along those axes that it does not span;
+    the share by which they may be off, about; and whether all that count are finite."""
+
+    values: np.ndarray
+    window: Window
+    spans: tuple[bool, ...]
+    doubt: float
+    finite: bool
+
+
+class _Product(NamedTuple):
+    """Factors, each an array over the cells of a window, of one cell along axes that it does not depend on."""
+
+    window: Window
+    factors: tuple[np.ndarray, ...]
+
+
+class SpaceMeans:
+    """Means over cells (n_z, n_y, n_x), those of a sum of products.
+
+    `doubt`: by which share of the whole they may be off, about.
+    """
+
+    def __init__(self, shape: tuple[int, ...], products: list[_Product], doubt: float) -> None:
+        self._shape, self._products, self.doubt = shape, products, doubt
+
+    def windows(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """The parts of the cells where the terms are anything but 0, and the terms there."""
+        for product in self._products:
+            shape = tuple(part.stop - part.start for part in product.window)
+            yield product.window, np.broadcast_to(_times(product.factors), shape)
+
+    def values(self) -> np.ndarray:
+        """The means over all cells."""
+        found = np.zeros(self._shape)
+        for window, term in self.windows():
+            found[window] += term
+        return found
+
+    def plane(self, number: int) -> np.ndarray:
+        """The means over the cells with a number along the first axis."""
+        found = np.zeros(self._shape[1:])
+        for product in self._products:
+            first, *others = product.window
+            if first.start <= number < first.stop:
+                rows = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
+                found[tuple(others)] += _times(tuple(rows))
+        return found
+
+    def at(self, *indices: np.ndarray) -> np.ndarray:
+        """The means over some cells, of products that have no windows."""
+        found = np.zeros(indices[0].shape)
+        for product in self._products:
+            chosen = [
+                f[tuple(i if n > 1 else np.zeros_like(i) for i, n in zip(indices, f.shape, strict=True))]
+                for f in product.factors
+            ]
+            found += _times(tuple(chosen))
+        return found
+
+
+def grid_cells(grid: CellGrid) -> Cells:
+    """All cells of a grid."""
+    return Cells({axis: grid.faces(axis) for axis in AXES[::-1]}, grid.coordinates == "cylindrical")
+
+
+class MeansInTime:
+    """The means of an expression in space and time over cells: see `space_means`. What depends on space alone is found
+    once; `windowed`: where it is as good as 0 is left out."""
+
+    def __init__(
+        self, value: Expression, cells: Cells, inside: np.ndarray | None, most: int, windowed: bool = True
+    ) -> None:
+        self._value, self._cells, self._inside, self._most, self._windowed = value, cells, inside, most, windowed
+        self._factors = value.split_space()
+        self._known: dict[Expression, _Factor] = {}
+
+    def at(self, time: float, **fixed: float) -> SpaceMeans:
+        """The means at a time, s; fixed: the other variables."""
+        of_factors = partial(self._factor, fixed={"t": time, **fixed})
+        return _sum_of_products(self._value, self._factors, self._cells.shape, of_factors)
+
+    def _factor(self, factor: Expression, fixed: Mapping[str, float]) -> _Factor:
+        if factor in self._known:
+            return self._known[factor]
+        found = _means_of_factor(factor, self._cells, fixed, self._inside, False, self._windowed, self._most)
+        if factor.names.isdisjoint(fixed):
+            self._known[factor] = found
+        return found
+
+
+def space_means(
+    value: Expression,
+    cells: Cells,
+    fixed: Mapping[str, float],
+    inside: np.ndarray | None = None,
+    by_distance: bool = False,
+    most: int = MOST_POINTS,
+) -> SpaceMeans:
+    """The means of an expression over cells.
+
+    fixed: the other variables; inside: the cells that count; by_distance: see `cell_means`; most: points at which it is
+    evaluated, about.
+    """
+
+    def of_factor(factor: Expression) -> _Factor:
+        return _means_of_factor(factor, cells, fixed, inside, by_distance, False, most)
+
+    return _sum_of_products(value, value.split_space(), cells.shape, of_factor)
+
+
+def uneven_means(
+    value: Expression,
+    cells: Cells,
+    fixed: Mapping[str, float],
+    inside: np.ndarray | None = None,
+    by_distance: bool = False,
+    most_doubt: float = np.inf,
+) -> SpaceMeans | None:
+    """The means of an expression over cells; None if its values at their centres are as good: off by no more than EVEN
+    of the whole, all cells together. So it is where the means are in doubt by more than `most_doubt` of the whole."""
+    if value.names.isdisjoint(cells.edges):
+        return None
+    means = space_means(value, cells, fixed, inside, by_distance)
+    if means.doubt > most_doubt:
+        return None
+    first, *others = cells.edges
+    whole, off, integral, volume = 0.0, 0.0, 0.0, 0.0
+    planes = range(cells.shape[0])
+    rest = {axis: cells.edges[axis] for axis in others}
+    rows = [Cells({first: cells.edges[first][n : n + 2], **rest}, cells.radial) for n in planes]
+    if by_distance:
+        for n in planes:
+            mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
+            integral, volume = integral + float((mean * weights).sum()), volume + float(weights.sum())
+    level = integral / volume if volume else 0.0
+    for n in planes:
+        mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
+        centre, weights = _finite(centre_values(value, rows[n], fixed)[0], weights)
+        whole += float((np.abs(mean - level) * weights).sum())
+        off += float((np.abs(mean - centre) * weights).sum())
+    return means if off > EVEN * whole else None
+
+
+def _finite(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and weights, both 0 where a value is not finite or does not count."""
+    good = np.isfinite(values) & (weights > 0.0)
+    return np.where(good, values, 0.0), np.where(good, weights, 0.0)
+
+
+def _counted(row: Cells, inside: np.ndarray | None, number: int) -> np.ndarray:
+    volumes = row.volumes()[0]
+    return volumes if inside is None else np.where(inside[number], volumes, 0.0)
+
+
+def _sum_of_products(
+    value: Expression,
+    products: list[list[Expression]],
+    shape: tuple[int, ...],
+    of_factor: Callable[[Expression], _Factor],
+) -> SpaceMeans:
+    """The means of an expression by those of the factors of its products; by those of the whole expression where the
+    means of a factor are not finite, as of exp(900)*exp(-900)."""
+    found = [[of_factor(factor) for factor in factors] for factors in products]
+    if not all(factor.finite for factors in found for factor in factors):
+        found = [[of_factor(value)]]
+    doubt = max(sum(factor.doubt for factor in factors) for factors in found)
+    return SpaceMeans(shape, [_product(factors, shape) for factors in found], doubt)
+
+
+def _product(factors: list[_Factor], shape: tuple[int, ...]) -> _Product:
+    windows = [slice(0, n) for n in shape]
+    for factor in factors:
+        for axis in range(len(shape)):
+            windows[axis] = factor.window[axis] if factor.spans[axis] else windows[axis]
+    return _Product(tuple(windows), tuple(factor.values for factor in factors))
+
+
+def _means_of_factor(
+    factor: Expression,
+    cells: Cells,
+    fixed: Mapping[str, float],
+    inside: np.ndarray | None,
+    by_distance: bool,
+    windowed: bool,
+    most: int,
+) -> _Factor:
+    axes = tuple(cells.edges)
+    spans = tuple(axis in factor.names for axis in axes)
+    own = [axis for axis, spanned in zip(axes, spans, strict=True) if spanned]
+    if not own:
+        value = np.asarray(factor(**fixed), np.float64).reshape((1,) * len(axes))
+        return _Factor(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
+    part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
+    where = _window(factor, part, fixed) if windowed else [slice(0, n) for n in part.shape]
+    seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
+    counted = _shadow(inside, [axes.index(axis) for axis in own], where)
+    means = cell_means(factor, seen, fixed, counted, by_distance, most)
+    doubt = means.unsettled / means.whole if means.whole > 0 else 0.0
+    good = np.isfinite(means.values) if counted is None else np.isfinite(means.values) | ~counted
+    windows, ends = dict(zip(own, where, strict=True)), dict(zip(own, seen.shape, strict=True))
+    window = tuple(windows.get(axis, slice(0, n)) for axis, n in zip(axes, cells.shape, strict=True))
+    values = means.values.reshape([ends.get(axis, 1) for axis in axes])
+    return _Factor(values, window, spans, doubt, bool(good.all()))
+
+
+def _shadow(inside: np.ndarray | None, axes: list[int], window: list[slice]) -> np.ndarray | None:
+    """Which cells along some of the axes have any inside above them."""
+    if inside is None:
+        return None
+    others = tuple(axis for axis in range(inside.ndim) if axis not in axes)
+    return np.asarray(np.asarray(inside.any(axis=others))[tuple(window)])
+
+
+def _window(value: Expression, cells: Cells, fixed: Mapping[str, float]) -> list[slice]:
+    """Where a value may be anything but 0, by bounds over blocks of cells."""
+    size = max(1, max(cells.shape) // _BLOCKS)
+    blocks = cells.blocks(size)
+    low, high = value.enclose(
+        **blocks.ranges(), **{name: (np.asarray(at), np.asarray(at)) for name, at in fixed.items()}
+    )
+    most = np.broadcast_to(np.maximum(np.abs(low), np.abs(high)), blocks.shape)
+    found = []
+    for axis, n in enumerate(cells.shape):
+        along = most.max(axis=tuple(other for other in range(most.ndim) if other != axis))
+        here = np.flatnonzero(along > _NOTHING * most.max())
+        found.append(slice(int(here[0]) * size, min((int(here[-1]) + 1) * size, n)) if here.size else slice(0, n))
+    return found
+
+
+def _times(factors: tuple[np.ndarray, ...]) -> np.ndarray:
+    with np.errstate(all="ignore"):  # outside of the cells that count
+        return np.asarray(reduce(np.multiply, factors))
