@@ -159,6 +159,7 @@ class ExplicitSteps:
         self._step_forcing = StepForcing(state)
         self._at_once = state.stepper.fused_steps
         self._interval: Interval | None = None
+        self._at_most: int | None = None
         self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
@@ -172,13 +173,17 @@ class ExplicitSteps:
         start, _, total, done = interval
         dt = (target - start) / total
         while done < total:
-            count = min(self._batch, total - done)
+            count = min(self._batch, total - done, self._at_most or total)
             self._take(start, dt, done, count)
             done += count
             self._interval = interval._replace(done=done) if done < total else None
             if done == total:
                 state.time = target
             yield
+
+    def look_after(self, steps: int) -> None:
+        """Take batches of so many steps at most."""
+        self._at_most = steps
 
     def state(self) -> SavedState:
         """The interval under way, and the tangents."""

@@ -147,6 +147,9 @@ class EqualSteps:
             self._interval = interval._replace(done=number) if number < total else None
             yield
 
+    def look_after(self, steps: int) -> None:
+        """It yields after each step."""
+
     def state(self) -> SavedState:
         """The interval under way, and the state of the method."""
         return {"interval": self._interval and list(self._interval), "method": self._method.state()}
@@ -212,6 +215,9 @@ class ErrorControl:
             if factor >= MIN_GROWTH:
                 self._size = min(max(self._size, dt * factor), self._longest)
             yield
+
+    def look_after(self, steps: int) -> None:
+        """It yields after each step."""
 
     def state(self) -> SavedState:
         """The range of temperatures so far, the size of the next step, and the state of the method."""

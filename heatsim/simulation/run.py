@@ -34,6 +34,7 @@ from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
 from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
+from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
@@ -323,9 +324,11 @@ def _run_in(
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
-        stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
+        control, asked = problem.scenario.time, problem.scenario.stop
+        stop = StopCriterion(asked, control.end, control.tolerance) if asked else None
+        over_time = OverTime.of(problem.scenario)
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
-        outcome = _compute(folder, state, on_progress, timings, stop, saved)
+        outcome = _compute(folder, state, on_progress, timings, stop, over_time, saved)
     except BaseException as error:
         _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise
@@ -333,7 +336,7 @@ def _run_in(
         "state": outcome,
         **info,
         **_results(state, timings, started),
-        **_found(folder, problem.scenario, outcome == "finished"),
+        **_found(folder, problem.scenario, outcome == "finished", over_time),
     }
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
@@ -376,6 +379,7 @@ def _compute(
     on_progress: ProgressCallback,
     timings: Timings,
     stop: StopCriterion | None,
+    over_time: OverTime | None,
     saved: dict[str, Any] | None = None,
 ) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
@@ -385,7 +389,7 @@ def _compute(
         checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop)
+            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop, over_time)
         finally:
             for recorder in recorders:
                 recorder.close(finished)
@@ -448,7 +452,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     }
 
 
-def _found(folder: RunFolder, scenario: Scenario, finished: bool) -> dict[str, Any]:
+def _found(folder: RunFolder, scenario: Scenario, finished: bool, over_time: OverTime | None = None) -> dict[str, Any]:
     """The hot spots, the last statistics of regions and the results, where they were asked for."""
     found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
     if folder.regions.is_file():
@@ -456,6 +460,9 @@ def _found(folder: RunFolder, scenario: Scenario, finished: bool) -> dict[str, A
         found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
     if folder.results.is_file():
         found["results"] = found_results(scenario, folder, finished)
+        if over_time is not None and finished:
+            found["results"] |= {name: value for name, (_, value) in over_time.found().items()}
+            found["result_times"] = over_time.times_of_extremes()
     return found
 
 
