@@ -258,7 +258,7 @@ def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float]:
     """The longest steps that are many enough before the first event, and to follow inputs that depend on time, s."""
     varies = problem.varies
     for_inputs = tolerance * problem.scenario.time.end / (0.5 * pi * PERIODS) if varies else inf
-    return tolerance * problem.events().after_start[0] / ERROR_CONSTANT, for_inputs
+    return tolerance * problem.first_record / ERROR_CONSTANT, for_inputs
 
 
 def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
@@ -267,7 +267,7 @@ def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
         return "would need shorter steps to be stable"
     step, (before_event, for_inputs) = problem.scenario.time.end / steps, _longest_steps(problem, tolerance)
     if step > before_event:
-        return f"has too few steps before t = {problem.events().after_start[0]:g} s for the tolerance"
+        return f"has too few steps before t = {problem.first_record:g} s for the tolerance"
     return "has too few steps to follow inputs that depend on time" if step > for_inputs else ""
 
 

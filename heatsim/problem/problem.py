@@ -18,13 +18,21 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim.errors import Issue
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
+from heatsim.physics.event_times import Marks, mark_times
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
-from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
+from heatsim.problem.events import (
+    MIN_STEP_SHARE,
+    Events,
+    Inputs,
+    explicit_event_times,
+    find_events,
+    input_event_times,
+)
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
@@ -34,6 +42,7 @@ from heatsim.problem.warnings import (
     beams_through_the_bottom,
     cells_left_out,
     idle_contacts,
+    inputs_too_fast,
     patches_off_their_areas,
     probes_in_ambients,
     sources_off_their_shapes,
@@ -178,19 +187,35 @@ class Problem:
         return AMBIENT_REFUSAL if following.contacts is None else CONTACT_REFUSAL
 
     @property
+    def inputs(self) -> Inputs:
+        """What the run takes from outside."""
+        return Inputs(self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients)
+
+    @property
     def event_times(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
-        Explicit Euler takes means over its steps, whatever they are."""
-        chosen = self.scenario.time.chosen
-        if chosen is None or not chosen.ends_at_kinks:
+        Explicit Euler takes means of traces and beams over its steps, and ends them where expressions jump."""
+        chosen, end = self.scenario.time.chosen, self.scenario.time.end
+        if chosen is None or chosen.to_limit:
             return ()
-        return input_event_times(
-            self.scenario.time.end, self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients
-        )
+        return input_event_times(end, self.inputs) if chosen.ends_at_kinks else explicit_event_times(end, self.inputs)
+
+    @property
+    def marks(self) -> Marks:
+        """Times at which steps end so as not to pass over what inputs do within one."""
+        chosen = self.scenario.time.chosen
+        if chosen is None or chosen.to_limit or not self.varies:
+            return Marks(frozenset(), ())
+        return mark_times(self.inputs.values, self.scenario.time.end, self.largest_step)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
-        return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded)
+        return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded, self.marks.times)
+
+    @property
+    def first_record(self) -> float:
+        """The first time after the start at which something is recorded or looked at, s."""
+        return find_events(self.scenario, (), ()).after_start[0]
 
     @property
     def melts(self) -> bool:
@@ -397,6 +422,7 @@ class Problem:
             *sources_off_their_shapes(scenario, grid),
             *patches_off_their_areas(scenario, grid, self.boundary_faces),
         ]
+        found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
             offset = max(abs(end - self.reference) for end in self.initial.range())

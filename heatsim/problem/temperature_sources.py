@@ -24,7 +24,7 @@ from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.expressions.expression import depends_on
+from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -105,9 +105,14 @@ class TemperatureSources:
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which one jumps, s."""
+        return discontinuity_times(self.inputs, self._scenario.time.end)
+
+    @property
+    def inputs(self) -> list[object]:
+        """All that is given as a number or an expression; of what depends on T too, the factor that does not."""
         inputs: list[float | Expression] = [part.density for part in self._parts]
         inputs += [value for each in (self._surfaces, self.contacts) if each is not None for value in each.inputs]
-        return discontinuity_times(inputs, self._scenario.time.end)
+        return [*inputs, *(separate_temperature(value)[0] for value in inputs)]
 
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) what is released in each cell at a time, s, in W. Raises `RunawayError` where that is not

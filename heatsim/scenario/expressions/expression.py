@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heatsim.scenario.expressions.intervals import Bounds, bounds
 from heatsim.scenario.expressions.parser import (
     MULTIPLIED_POWERS,
     Apply,
@@ -23,6 +24,7 @@ from heatsim.scenario.expressions.parser import (
     NumberNode,
     VariableNode,
     comparisons,
+    floors,
     parse,
     to_text,
     variables,
@@ -97,6 +99,14 @@ class Expression:
             return None
         [(others, of_temperature)] = terms
         return self._part(others), self._part(of_temperature)
+
+    def bounds(self, starts: ArrayLike, ends: ArrayLike) -> Bounds:
+        """Bounds of an expression in t alone, and of its slope, over n intervals of time, s: see `intervals`."""
+        return bounds(self._tree, np.asarray(starts, np.float64), np.asarray(ends, np.float64))
+
+    def jumps(self) -> list[Expression]:
+        """What in the expression is constant but for jumps: its comparisons of two values, and each floor()."""
+        return [self._of(tree) for tree in [*(truth for truth, _ in comparisons(self._tree)), *floors(self._tree)]]
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
         """Each comparison of two values in the expression, wherever it stands, and the first value less the second."""
