@@ -17,7 +17,7 @@ the end of a step, so that cells store what has entered, to rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import nan
+from math import inf, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
+from heatsim.integrators.growth import GrowthLimit
 from heatsim.integrators.implicit import combine_rates
 from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
@@ -44,6 +45,8 @@ from heatsim.integrators.tableaus import TR_BDF2, Tableau
 from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.multigrid.solver import Solver
 
@@ -102,6 +105,7 @@ class NonlinearImplicit:
         self._entering_heat = EnteringHeat(coefficients)
         self._solver: Solver | RanksSolver | None = None
         self._still: NonlinearInputs | None = None
+        self._growth_limit: GrowthLimit | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())
         self._start = stored if state.problem.ambients.moves else None  # prescribed cells of the field keep it
@@ -145,18 +149,35 @@ class NonlinearImplicit:
         state.time, state.step = time, state.step + 1
         self._present = self._look(self._inputs(time), trial_step.state)
 
+    def limit_by_growth(self, tolerance: float) -> Callable[[], float]:
+        """A function that gives the longest step that growth allows now, s, under a tolerance."""
+        tableau, problem = self.tableau, self._state.problem
+        limit = GrowthLimit(problem, tolerance, tableau.embedded_order, tableau.growth_constant)
+        self._growth_limit = limit
+
+        def longest() -> float:
+            if not limit.grows:
+                return inf
+            T = self._temperature(self._present.u) + problem.reference
+            return limit.step(T, self._state.time)
+
+        return longest
+
     def state(self) -> SavedState:
         """The slope that the next step is guessed from, and what its solves are preconditioned for."""
         operator = None if self._solver is None else self._solver.preconditioned_operator()
         names = "gx", "gy", "gz", "s"
         return {
             "slope": self._slope,
+            "growth": None if self._growth_limit is None else self._growth_limit.state(),
             "operator": None if operator is None else {name: getattr(operator, name) for name in names},
         }
 
     def restore(self, saved: SavedState) -> None:
         """Go on from what `state` gave."""
         self._slope, operator = saved["slope"], saved["operator"]
+        if self._growth_limit is not None and saved.get("growth") is not None:
+            self._growth_limit.restore(saved["growth"])
         periodic = self._coefficients.periodic
         self._solver = None if operator is None else make_solver(Operator(**operator, periodic=periodic), self._kernels)
 

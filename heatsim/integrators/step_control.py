@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -188,14 +188,15 @@ class ErrorControl:
         order: int,
         longest: float,
         accepted: Callable[[float], float] = lambda time: 0.0,
+        limit: Callable[[], float] = lambda: inf,
     ) -> None:
         """accepted: gives, for a time, s, the step that is taken whatever its error, if it is longer than the least of
-        the problem."""
+        the problem; limit: the longest step that is allowed now, whatever its error, s."""
         self._state, self._integrator, self._share = state, integrator, allowed_step_error(tolerance, order)
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
-        self._least, self._accepted = problem.min_step, accepted
+        self._least, self._accepted, self._limit = problem.min_step, accepted, limit
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
@@ -203,7 +204,7 @@ class ErrorControl:
         state = self._state
         while state.time < target:
             least = max(self._least, min(self._accepted(state.time), self._longest))
-            count = count_equal_steps(state.time, target, max(self._size, least))
+            count = count_equal_steps(state.time, target, max(min(self._size, self._limit()), least))
             dt = (target - state.time) / count
             trial_step, factor = self._try(dt, least)
             if trial_step is None:

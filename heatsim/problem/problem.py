@@ -218,6 +218,15 @@ class Problem:
         return find_events(self.scenario, (), ()).after_start[0]
 
     @property
+    def known_temperatures(self) -> tuple[float, float]:
+        """The least and greatest temperature that is given at the start or by boundary faces and ambients, or that the
+        stop speaks of, in the scenario's unit."""
+        known = [*self.initial.range(), *self.boundary_faces.temperatures(), *(self.ambient_offsets + self.reference)]
+        clauses = self.scenario.stop.alternatives if self.scenario.stop else ()
+        known += [clause.limit for choice in clauses for clause in choice]
+        return float(min(known)), float(max(known))
+
+    @property
     def melts(self) -> bool:
         """Whether a material takes up latent heat."""
         return any(self.scenario.materials[name].latent for name in self.scenario.materials)

@@ -61,6 +61,7 @@ class TemperatureSources:
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
         self._know_capacities(capacities)
         self._parts: list[_HeatedCells] = []
+        self.growth: tuple[float, float, float] | None = None  # see `heatsim.integrators.growth`, which finds it
         self._may_grow = False  # as what is proportional to a difference of temperature does not
         for number, source in enumerate(scenario.sources):
             density = source.following_temperature
@@ -95,6 +96,11 @@ class TemperatureSources:
     def of_volumes(self) -> bool:
         """Whether there are sources, and not ambients alone."""
         return bool(self._parts)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether a change of temperature may grow by a source."""
+        return self._may_grow
 
     @property
     def varies(self) -> bool:
