@@ -13,10 +13,14 @@ solved by conjugate gradients. Conductivities are those at the reference tempera
 
 from __future__ import annotations
 
-from math import inf, log
+from contextlib import suppress
+from math import exp, inf, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from heatsim.errors import RunawayError
+from heatsim.integrators.step_control import NO_LIMIT, StepLimit
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -28,6 +32,9 @@ NO_GROWTH = 0.02  # e-foldings in a run that are none
 ITERATIONS, ACCURACY = 12, 0.02  # inverse iterations, of the shift
 SOLVER_ITERATIONS, SOLVER_RESIDUAL = 200, 0.02
 FEW_CELLS = 200_000  # of more than these the iterations are fewer: their time must not show
+IGNITION_SHARE = 0.1  # of the errors that grow like this, as those of all steps add up
+LEAST_SHARE = 1e-4  # of the errors of steps that is left to them before an ignition
+MAX_FOLDINGS = 25.0  # by which iterations can be more accurate: their errors are rounding then
 CHANGED, AGED = 0.1, 0.1  # by which the sources' own rate changes, and of the run, until the growth is found anew
 LEVELS = 5  # temperatures at which growth is looked at before a run
 
@@ -97,7 +104,7 @@ class NetGrowth:
         following, rates = self._problem.temperature_sources, self._rates
         assert following is not None
         slope = following.slope(T, time)
-        return np.divide(slope, rates.capacity, out=np.zeros_like(slope), where=rates.solved)
+        return np.asarray(np.divide(slope, rates.capacity, out=np.zeros_like(slope), where=rates.solved))
 
     def rate(self, own: np.ndarray) -> float:
         """The growth, 1/s, with those of the sources alone; 0 where nothing grows."""
@@ -163,19 +170,28 @@ def _foreseen_growth(problem: Problem) -> Growth:
     following, end = problem.temperature_sources, problem.scenario.time.end
     assert following is not None
     initial = np.stack(list(problem.initial_planes())).astype(np.float64) + problem.reference
+    finder = NetGrowth(problem)
+    powers: list[float] = []
+
+    def rate_at(field: np.ndarray) -> float:
+        own = finder.of_sources(field, 0.0)
+        own = np.where(np.isfinite(own), own, 0.0)
+        powers.append(float(np.abs(following.power(field, 0.0)).max()))
+        return finder.rate(own) if own.max() * end > NO_GROWTH else 0.0
+
     low, high = problem.known_temperatures
-    fields = [initial, *(np.full(initial.shape, T) for T in np.linspace(low, high, LEVELS))]
-    finder, found, powers = NetGrowth(problem), [], []
+    start = rate_at(initial)
+    powers.clear()
     with np.errstate(all="ignore"):
-        for field in fields:
-            own = np.nan_to_num(finder.of_sources(field, 0.0), nan=0.0, posinf=1e300, neginf=-1e300)
-            found.append(finder.rate(own) if own.max() * end > NO_GROWTH else 0.0)
-            powers.append(float(np.abs(following.power(field, 0.0)).max()))
-    rate = max(found)
+        rate = max(start, *(rate_at(np.full(initial.shape, T)) for T in np.linspace(low, high, LEVELS)))
+        hottest = problem.hottest
+        if rate * end > NO_GROWTH and hottest > high:  # then it may go on growing where it is hotter than known
+            with suppress(RunawayError):
+                rate = max(rate, *(rate_at(np.full(initial.shape, T)) for T in np.linspace(high, hottest, LEVELS)[1:]))
     foldings = rate * end
-    if min(powers[1:]) > 0.0:  # what heats itself passes from its least power to its greatest
-        foldings = min(foldings, max(1.0, log(max(powers[1:]) / min(powers[1:]))))
-    return Growth(rate, foldings, found[0])
+    if min(powers) > 0.0:  # what heats itself passes from its least power to its greatest
+        foldings = min(foldings, max(1.0, log(max(powers) / min(powers))))
+    return Growth(rate, foldings, start)
 
 
 def longest_explicit_step(problem: Problem, tolerance: float) -> float:
@@ -189,11 +205,65 @@ def longest_explicit_step(problem: Problem, tolerance: float) -> float:
     return 2.0 * EXPLICIT_SHARE * tolerance / (rate * max(1.0, foldings))
 
 
+def seeds_refusal(problem: Problem, tolerance: float) -> str:
+    """Why what solvers leave would grow beyond a tolerance where all was at rest, or ""."""
+    growth = foreseen_growth(problem)
+    foldings = growth.start * problem.scenario.time.end
+    if foldings <= MAX_FOLDINGS or not at_rest(problem).any():
+        return ""
+    return f"would have what its solver leaves grow by exp({foldings:.3g})"
+
+
+def at_rest(problem: Problem) -> np.ndarray:
+    """(nz, ny, nx) the cells that are so near to where sources rest, and from where they drive the field on, that the
+    precision of the run does not tell."""
+    following = problem.temperature_sources
+    assert following is not None
+    T = np.stack(list(problem.initial_planes())).astype(np.float64) + problem.reference
+    power, slope = following.power(T, 0.0), following.slope(T, 0.0)
+    extent = float(np.ptp(T)) or 1.0
+    return np.asarray((slope > 0.0) & (np.abs(power) < float(np.finfo(problem.dtype).eps) * extent * slope))
+
+
 def growth_share(tolerance: float, order: int, error_constant: float, foldings: float) -> float:
     """The longest step, as a share of 1/g, of a method whose error in a step is error_constant (g dt)^order, when there
     are so many e-foldings."""
     room = SHARE * tolerance / (error_constant * max(LEAST_FOLDINGS, foldings))
     return float(room ** (1.0 / (order - 1)))
+
+
+class Ignition:
+    """How errors before an ignition grow: as the power of the sources does, for a body that heats itself passes its
+    temperatures at the rate at which they heat it."""
+
+    def __init__(self, problem: Problem, known: float, hottest: float) -> None:
+        following = problem.temperature_sources
+        assert following is not None
+        self._following, self._shape = following, problem.grid.shape
+        self._least, self._most = self._power(known, 0.0), self._power(hottest, 0.0)
+        self._hottest, self._low = hottest, problem.known_temperatures[0]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Ignition | None:
+        """That of a problem; None where it does not grow by what it is as a whole, but from states at rest."""
+        growth, following = foreseen_growth(problem), problem.temperature_sources
+        if following is None or growth.foldings <= NO_GROWTH:
+            return None
+        known, hottest = problem.given_temperatures[1], problem.hottest
+        powers = [float(np.abs(following.power(np.full(problem.grid.shape, T), 0.0)).max()) for T in (known, hottest)]
+        if not (hottest > known and 0.0 < powers[0] < powers[1] < inf):
+            return None
+        return cls(problem, known, hottest)
+
+    def _power(self, temperature: float, time: float) -> float:
+        return float(np.abs(self._following.power(np.full(self._shape, temperature), time)).max())
+
+    def share(self, T: np.ndarray, time: float) -> float:
+        """A factor on the errors of steps from a field at a time, s, for what they become when it is hottest."""
+        now = max(self._least, float(np.abs(self._following.power(T, time)).max()))
+        extent = max(float(T.max()) - self._low, 1e-300)
+        grown = min(1.0, now / self._most) * (self._hottest - self._low) / extent
+        return float(min(1.0, max(IGNITION_SHARE * grown, LEAST_SHARE)))
 
 
 class GrowthLimit:
@@ -204,6 +274,7 @@ class GrowthLimit:
         self._order, self._constant = order, error_constant
         following = problem.temperature_sources
         self._finder = NetGrowth(problem) if following is not None and following.may_grow else None
+        self._ignition = None if self._finder is None else Ignition.of(problem)
         self._rate, self._own, self._found_at = 0.0, 0.0, -inf
         self._time, self._foldings = 0.0, 0.0
 
@@ -212,23 +283,29 @@ class GrowthLimit:
         """Whether anything can grow."""
         return self._finder is not None
 
-    def step(self, T: np.ndarray, time: float) -> float:
-        """The longest step from a field (nz, ny, nx) at a time, s."""
+    @property
+    def share_of_iterations(self) -> float:
+        """A factor on the accuracy of iterations, for what they leave grows until the end of the run."""
+        return exp(-min(self._rate * max(0.0, self._end - self._time), MAX_FOLDINGS))
+
+    def now(self, T: np.ndarray, time: float) -> StepLimit:
+        """What is allowed from a field (nz, ny, nx) at a time, s."""
         if self._finder is None:
-            return inf
+            return NO_LIMIT
         self._foldings += self._rate * max(0.0, time - self._time)
         self._time = time
         own = self._finder.of_sources(T, time)
         fastest = float(own.max())
         if fastest * self._end <= NO_GROWTH:
             self._rate, self._own = 0.0, fastest
-            return inf
-        if abs(fastest - self._own) > CHANGED * abs(self._own) or time > self._found_at + AGED * self._end:
+        elif abs(fastest - self._own) > CHANGED * abs(self._own) or time > self._found_at + AGED * self._end:
             self._rate, self._own, self._found_at = self._finder.rate(own), fastest, time
+        share = 1.0 if self._ignition is None else self._ignition.share(T, time)
         if self._rate * self._end <= NO_GROWTH:
-            return inf
+            return StepLimit(inf, share)
         # Twice those so far: what is to come may be as many.
-        return growth_share(self._tolerance, self._order, self._constant, 2.0 * self._foldings) / self._rate
+        longest = growth_share(self._tolerance, self._order, self._constant, 2.0 * self._foldings) / self._rate
+        return StepLimit(longest, share)
 
     def state(self) -> list[float]:
         """What later limits depend on."""

@@ -17,14 +17,14 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, nan
+from math import ceil, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
-from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share
+from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.integrators.integrator import (
     SOLVER_KERNELS,
     EstimateInputs,
@@ -36,7 +36,15 @@ from heatsim.integrators.integrator import (
     solver_rows,
 )
 from heatsim.integrators.steady import seconds_of_solves
-from heatsim.integrators.step_control import ErrorControl, TrialStep, equal_trial_steps, foresee_steps, step_share
+from heatsim.integrators.step_control import (
+    NO_LIMIT,
+    ErrorControl,
+    StepLimit,
+    TrialStep,
+    equal_trial_steps,
+    foresee_steps,
+    step_share,
+)
 from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
 
 if TYPE_CHECKING:
@@ -172,9 +180,9 @@ class Implicit:
         self._present = self._look(trial_step.inputs)
 
     @staticmethod
-    def limit_by_growth(tolerance: float) -> Callable[[], float]:
+    def limit_by_growth(tolerance: float) -> Callable[[], StepLimit]:
         """No step of a linear problem is limited by growth: nothing grows."""
-        return lambda: inf
+        return lambda: NO_LIMIT
 
     def state(self) -> SavedState:
         """The slope that the next step is guessed from, when the inputs of the last one were, and the matrix."""
@@ -249,7 +257,8 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     solve = EULER_STEPS_A_SOLVE[inputs.device] * linear_step + HOST_SECONDS_A_SOLVE[inputs.device]
     if problem.temperature_dependent:
         solve *= SOLVES_A_NONLINEAR_SOLVE
-    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, inputs.refused)
+    refused = inputs.refused or seeds_refusal(problem, inputs.tolerance)
+    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, refused)
 
 
 def _measure(state: State) -> float:

@@ -218,13 +218,28 @@ class Problem:
         return find_events(self.scenario, (), ()).after_start[0]
 
     @property
-    def known_temperatures(self) -> tuple[float, float]:
-        """The least and greatest temperature that is given at the start or by boundary faces and ambients, or that the
-        stop speaks of, in the scenario's unit."""
+    def given_temperatures(self) -> tuple[float, float]:
+        """The least and greatest temperature that is given at the start or by boundary faces and ambients, in the
+        scenario's unit."""
         known = [*self.initial.range(), *self.boundary_faces.temperatures(), *(self.ambient_offsets + self.reference)]
-        clauses = self.scenario.stop.alternatives if self.scenario.stop else ()
-        known += [clause.limit for choice in clauses for clause in choice]
         return float(min(known)), float(max(known))
+
+    @property
+    def known_temperatures(self) -> tuple[float, float]:
+        """The same, or of those that the stop speaks of."""
+        clauses = self.scenario.stop.alternatives if self.scenario.stop else ()
+        known = [*self.given_temperatures, *(clause.limit for choice in clauses for clause in choice)]
+        return min(known), max(known)
+
+    @property
+    def hottest(self) -> float:
+        """The greatest temperature that tables foresee, in the scenario's unit, or at which the run stops."""
+        clauses = [
+            each for choice in (self.scenario.stop.alternatives if self.scenario.stop else ()) for each in choice
+        ]
+        limits = [each.limit for each in clauses if each.statistic == "max" and each.comparison.startswith(">")]
+        reached = np.inf if self.tabulated is None else self.tabulated.reached[1] + self.reference
+        return min([reached, *limits])
 
     @property
     def melts(self) -> bool:

@@ -210,6 +210,22 @@ class TemperatureSources:
         found = [plane for time in (times if self.varies else times[:1]).tolist() for plane in self._densities(T, time)]
         return float(np.nanmin(found, initial=0.0)), float(np.nanmax(found, initial=0.0))
 
+    def grows_from(self, low: float, high: float) -> float | None:
+        """The temperature at which all sources rest, and from which they drive the field on: one of two, or 0 where
+        that is about as near. None where there is none."""
+        if not self._may_grow or any(part.in_proportion for part in self._parts):
+            return None
+        extent, start = high - low, np.zeros(1)
+        for rest in dict.fromkeys((0.0, low, high)):
+            near = low - extent <= rest <= high + extent
+            step = 1e-3 * (extent or 1.0)
+            with np.errstate(all="ignore"):
+                if near and self.extremes(rest, start) == (0.0, 0.0):
+                    below, above = self.extremes(rest - step, start), self.extremes(rest + step, start)
+                    if above[1] > 0.0 or below[0] < 0.0:
+                        return rest
+        return None
+
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""
         values = [source.perfusion.temperature for source in self._scenario.sources if source.perfusion is not None]

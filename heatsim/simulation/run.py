@@ -33,6 +33,7 @@ from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
 from heatsim.simulation.free_resources import require_disk
+from heatsim.simulation.growth_warnings import growth_warnings
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
@@ -156,7 +157,7 @@ def run_scenario(
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = _prepare(scenario, path)
-    warnings = [*problem.warnings(), *_rank_warnings(problem, choice.device == "cuda")]
+    warnings = [*problem.warnings(), *growth_warnings(problem), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
