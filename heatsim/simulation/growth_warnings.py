@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log
+from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,9 @@ from heatsim.integrators.growth import at_rest, foreseen_growth, seeds_refusal
 if TYPE_CHECKING:
     from heatsim.errors import Issue
     from heatsim.problem import Problem
+
+MIN_DIGITS = 1e-3  # of how far a state is from rest: with fewer, it is lost
+MAX_EXPONENT = 700.0
 
 
 def growth_warnings(problem: Problem) -> Iterator[Issue]:
@@ -29,9 +32,13 @@ def growth_warnings(problem: Problem) -> Iterator[Issue]:
             yield problem.scenario.issue_at(("time", "integrator"), message, 'integrator = "euler"')
         return
     foldings = foreseen_growth(problem).start * control.end
-    rounding = 0.5 * eps * np.abs(np.stack(list(problem.initial_planes())).astype(np.float64))
-    lost = at_rest(problem) & (rounding > 0.0)
-    if foldings > log(tolerance / eps) and lost.any():
+    offset = np.stack(list(problem.initial_planes())).astype(np.float64)
+    rounding = 0.5 * eps * np.abs(offset)
+    T = offset + problem.reference
+    distance = np.abs(following.power(T, 0.0)) / np.maximum(np.abs(following.slope(T, 0.0)), 1e-300)  # from rest, about
+    grown = rounding * exp(min(foldings, MAX_EXPONENT)) > tolerance * float(np.ptp(offset))
+    lost = at_rest(problem) & grown & (rounding > MIN_DIGITS * distance) & (rounding > 0.0)
+    if lost.any():
         message = (
             f"the field grows by exp({foldings:.3g}) in the run, also from states that {problem.dtype.name} rounds by "
             f"{rounding[lost].max():.2g} {problem.scenario.unit}: what is less, as ahead of a front, is lost"
