@@ -153,7 +153,7 @@ ROOMS = {
         "heatsim.problem",
         "heatsim.integrators",
         "heatsim.recorders.probes",
-        "heatsim.recorders.results",
+        "heatsim.recorders.quantities",
         "heatsim.scenario",
         "numpy",
     },

@@ -27,15 +27,11 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
     solved = Quantity.of_run(info)
-    steady = integrator.to_limit
+    steady, times = integrator.to_limit, info.get("result_times", {})
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
-        *(
-            [("stopped by", f"{info['stop']['criterion']}, at t = {info['stop']['time']:.6g} s")]
-            if "stop" in info
-            else []
-        ),
+        *([("stopped by", f"{info['stop']['criterion']}, {_format_event(info['stop'])}")] if "stop" in info else []),
         ("device", f"{info['device_name']}, {info['precision']}"),
         ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
@@ -54,7 +50,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
             if _heat_entered(info)
             else []
         ),
-        *((name, _format_result(value)) for name, value in info.get("results", {}).items()),
+        *((name, _format_result(value, times.get(name))) for name, value in info.get("results", {}).items()),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
@@ -81,8 +77,16 @@ def _format_heat(info: dict[str, Any], unit: str) -> str:
     return ", ".join(f"{name} {heat:.5g} {unit}" for name, heat in _heat_entered(info).items())
 
 
-def _format_result(value: float | None) -> str:
-    return "not reached" if value is None else f"{value:.6g}"
+def _format_event(stop: dict[str, Any]) -> str:
+    """When the condition of a stop began to hold, and how exactly that is known."""
+    start, end = stop["between"]
+    found = f"at t = {stop['time']:.6g} s, found to {max(end - start, 0.0):.2g} s"
+    return f"{found}; an error of the tolerance shifts it by {stop['shift']:.2g} s" if stop["shift"] else found
+
+
+def _format_result(value: float | None, time: float | None) -> str:
+    found = "not reached" if value is None else f"{value:.6g}"
+    return found if value is None or time is None else f"{found} at t = {time:.6g} s"
 
 
 def _format_hottest(info: dict[str, Any]) -> str:

@@ -20,13 +20,14 @@ def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
     from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
     from heatsim.scenario import load
+    from heatsim.simulation.growth_warnings import growth_warnings
 
     codes = []
     for file in files:
         try:
             scenario = load(file, trust=trust)
             problem = build_problem(scenario)
-            print_warnings(problem.warnings())
+            print_warnings([*problem.warnings(), *growth_warnings(problem)])
         except HeatsimError as error:
             print_error(str(error))
             codes.append(error.exit_code)

@@ -30,6 +30,7 @@ DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance i
 MAX_SHARE_OF_EULER = 0.8  # of its seconds: the estimates are rough, and nothing is simpler
 MAX_UPDATES_OF_EULER = 2e8  # cell updates that take any machine less than a second
 CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes however few there are
+CELLS_OF_SOURCES, SECONDS_OF_SOURCES = 100_000, 3e-4  # the same, and s, of sources that depend on temperature
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
 TIMED_STEPS = 8  # steps timed at once, as a run takes them
 UNTIMED = StepCost(0.0, 0.0)
@@ -71,7 +72,8 @@ def recommend(
     tolerance, refused = problem.scenario.time.tolerance or DEFAULT_TOLERANCE, refused or {}
     of_euler, step = _for_euler(problem, device, tolerance)
     first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
-    few = not first.refused and first.steps * (problem.grid.cells + CELLS_A_LAUNCH) <= MAX_UPDATES_OF_EULER
+    launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
+    few = not first.refused and first.steps * (problem.grid.cells + launch) <= MAX_UPDATES_OF_EULER
     within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
     reason = f"{first.steps} steps{within} are done in no time"
     if few and not full:
@@ -114,7 +116,8 @@ def _typical_cost(problem: Problem) -> StepCost:
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
     cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
-    return StepCost(*(call + cells * cell for call, cell in zip(SECONDS_A_CALL, SECONDS_A_CELL, strict=True)))
+    more = 0.0 if problem.temperature_sources is None else SECONDS_OF_SOURCES
+    return StepCost(*(more + call + cells * cell for call, cell in zip(SECONDS_A_CALL, SECONDS_A_CELL, strict=True)))
 
 
 def _is_settled(estimates: list[IntegratorEstimate]) -> bool:

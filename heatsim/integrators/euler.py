@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heatsim.errors import ScenarioError
+from heatsim.integrators.growth import longest_explicit_step
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
@@ -159,6 +160,7 @@ class ExplicitSteps:
         self._step_forcing = StepForcing(state)
         self._at_once = state.stepper.fused_steps
         self._interval: Interval | None = None
+        self._at_most: int | None = None
         self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
@@ -172,13 +174,17 @@ class ExplicitSteps:
         start, _, total, done = interval
         dt = (target - start) / total
         while done < total:
-            count = min(self._batch, total - done)
+            count = min(self._batch, total - done, self._at_most or total)
             self._take(start, dt, done, count)
             done += count
             self._interval = interval._replace(done=done) if done < total else None
             if done == total:
                 state.time = target
             yield
+
+    def look_after(self, steps: int) -> None:
+        """Take batches of so many steps at most."""
+        self._at_most = steps
 
     def state(self) -> SavedState:
         """The interval under way, and the tangents."""
@@ -249,20 +255,24 @@ def accurate_step(problem: Problem, tolerance: float) -> float:
     return min(problem.largest_step, *_longest_steps(problem, tolerance)) * (1 - 1e-9)
 
 
-def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float]:
-    """The longest steps that are many enough before the first event, and to follow inputs that depend on time, s."""
+def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float, float]:
+    """The longest steps that are many enough before the first event, to follow inputs that depend on time, and where
+    sources make the field grow, s."""
     varies = problem.varies
     for_inputs = tolerance * problem.scenario.time.end / (0.5 * pi * PERIODS) if varies else inf
-    return tolerance * problem.events().after_start[0] / ERROR_CONSTANT, for_inputs
+    return tolerance * problem.first_record / ERROR_CONSTANT, for_inputs, longest_explicit_step(problem, tolerance)
 
 
 def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     """Why explicit Euler would not be accurate enough, or ""."""
     if not allows_explicit_steps(problem):
         return "would need shorter steps to be stable"
-    step, (before_event, for_inputs) = problem.scenario.time.end / steps, _longest_steps(problem, tolerance)
+    step = problem.scenario.time.end / steps
+    before_event, for_inputs, for_growth = _longest_steps(problem, tolerance)
     if step > before_event:
-        return f"has too few steps before t = {problem.events().after_start[0]:g} s for the tolerance"
+        return f"has too few steps before t = {problem.first_record:g} s for the tolerance"
+    if step > for_growth:
+        return "has too few steps for the tolerance where sources make the field grow"
     return "has too few steps to follow inputs that depend on time" if step > for_inputs else ""
 
 

@@ -17,13 +17,14 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import ceil, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
+from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.integrators.integrator import (
     SOLVER_KERNELS,
     EstimateInputs,
@@ -35,11 +36,19 @@ from heatsim.integrators.integrator import (
     solver_rows,
 )
 from heatsim.integrators.steady import seconds_of_solves
-from heatsim.integrators.step_control import ErrorControl, TrialStep, equal_trial_steps, foresee_steps, step_share
+from heatsim.integrators.step_control import (
+    NO_LIMIT,
+    ErrorControl,
+    StepLimit,
+    TrialStep,
+    equal_trial_steps,
+    foresee_steps,
+    step_share,
+)
 from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from heatsim_kernels.multigrid.solver import Solution
 
@@ -170,6 +179,11 @@ class Implicit:
         state.time, state.step = time, state.step + 1
         self._present = self._look(trial_step.inputs)
 
+    @staticmethod
+    def limit_by_growth(tolerance: float) -> Callable[[], StepLimit]:
+        """No step of a linear problem is limited by growth: nothing grows."""
+        return lambda: NO_LIMIT
+
     def state(self) -> SavedState:
         """The slope that the next step is guessed from, when the inputs of the last one were, and the matrix."""
         slope = None if self._slope is None else self._balance.on_host(self._slope)
@@ -216,7 +230,9 @@ def _start(state: State) -> StepControl:
     if control.has_equal_steps:
         return equal_trial_steps(state, integrator)
     order, largest_step = integrator.tableau.embedded_order, state.problem.largest_step
-    return ErrorControl(state, integrator, control.tolerance or DEFAULT_TOLERANCE, order, largest_step)
+    tolerance = control.tolerance or DEFAULT_TOLERANCE
+    limit = integrator.limit_by_growth(tolerance)
+    return ErrorControl(state, integrator, tolerance, order, largest_step, limit=limit)
 
 
 def _make_stepper(state: State) -> Implicit | NonlinearImplicit:
@@ -233,11 +249,16 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     tableau = METHODS[problem.scenario.time.method]
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
     steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
+    _, foldings, _ = foreseen_growth(problem)
+    if foldings > NO_GROWTH:
+        constant = tableau.growth_constant
+        steps += ceil(foldings / growth_share(inputs.tolerance, tableau.embedded_order, constant, foldings))
     linear_step = inputs.cost.step / step_weight(problem)
     solve = EULER_STEPS_A_SOLVE[inputs.device] * linear_step + HOST_SECONDS_A_SOLVE[inputs.device]
     if problem.temperature_dependent:
         solve *= SOLVES_A_NONLINEAR_SOLVE
-    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, inputs.refused)
+    refused = inputs.refused or seeds_refusal(problem, inputs.tolerance)
+    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, refused)
 
 
 def _measure(state: State) -> float:

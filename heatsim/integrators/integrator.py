@@ -26,6 +26,9 @@ class StepControl(Protocol):
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time, s, exactly; yields now and then on the way, also at its end."""
 
+    def look_after(self, steps: int) -> None:
+        """Have `advance` yield after so many steps at most, until told otherwise."""
+
     def state(self) -> SavedState | None:
         """All that later steps depend on beside the state of the run; None where that cannot be saved now."""
 
@@ -44,6 +47,9 @@ class StepsBetweenEvents:
         self._under_way = True
         yield from self._advance(target)
         self._under_way = False
+
+    def look_after(self, steps: int) -> None:
+        """It yields as it does."""
 
     def state(self) -> SavedState | None:
         """Nothing at an event, None on the way."""

@@ -10,8 +10,8 @@ all but no slope, so it takes up heat and stays as warm as it is. Where a line e
 the next. An iteration that does not come closer is halved. Swaminathan and Voller, Metallurgical Transactions B 23
 (1992) 651-664; when to end: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
 
-Rates, errors and methods are those of `implicit`. What iterations leave is put right by a shift of all states at
-the end of a step, so that cells store what has entered, to rounding.
+Rates, errors and methods are those of `implicit`. What iterations leave is put right by a shift of the states at the
+end of a step, so that cells store what has entered, to rounding.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
+from heatsim.integrators.growth import GrowthLimit
 from heatsim.integrators.implicit import combine_rates
 from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
@@ -39,11 +40,13 @@ from heatsim.integrators.linearised import (
     nonlinear_coefficients,
     nonlinear_forcing,
 )
-from heatsim.integrators.step_control import TrialStep
+from heatsim.integrators.step_control import NO_LIMIT, StepLimit, TrialStep
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.multigrid.solver import Solver
 
@@ -55,6 +58,7 @@ MAX_ITERATIONS = 40  # Newton's, of a stage
 MAX_REUSE_ITERATIONS = 6  # iterations of a solve after which it is worth a preconditioner of its own
 MIN_SLOPE = 1e-6  # dT/du, in place of none
 MIN_ACCURACY = 1e-10  # of the temperatures and of their offsets
+MIN_ACCURACY_OF_GROWTH = 1e-13  # the same where the field grows
 MIN_DAMPING = 1 / 16
 
 
@@ -102,6 +106,7 @@ class NonlinearImplicit:
         self._entering_heat = EnteringHeat(coefficients)
         self._solver: Solver | RanksSolver | None = None
         self._still: NonlinearInputs | None = None
+        self._growth_limit: GrowthLimit | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())
         self._start = stored if state.problem.ambients.moves else None  # prescribed cells of the field keep it
@@ -145,18 +150,34 @@ class NonlinearImplicit:
         state.time, state.step = time, state.step + 1
         self._present = self._look(self._inputs(time), trial_step.state)
 
+    def limit_by_growth(self, tolerance: float) -> Callable[[], StepLimit]:
+        """A function that gives what growth allows now, under a tolerance."""
+        tableau, problem = self.tableau, self._state.problem
+        growth = GrowthLimit(problem, tolerance, tableau.embedded_order, tableau.growth_constant)
+        self._growth_limit = growth if growth.grows else None
+
+        def limit() -> StepLimit:
+            if not growth.grows:
+                return NO_LIMIT
+            return growth.now(self._temperature(self._present.u) + problem.reference, self._state.time)
+
+        return limit
+
     def state(self) -> SavedState:
         """The slope that the next step is guessed from, and what its solves are preconditioned for."""
         operator = None if self._solver is None else self._solver.preconditioned_operator()
         names = "gx", "gy", "gz", "s"
         return {
             "slope": self._slope,
+            "growth": None if self._growth_limit is None else self._growth_limit.state(),
             "operator": None if operator is None else {name: getattr(operator, name) for name in names},
         }
 
     def restore(self, saved: SavedState) -> None:
         """Go on from what `state` gave."""
         self._slope, operator = saved["slope"], saved["operator"]
+        if self._growth_limit is not None and saved.get("growth") is not None:
+            self._growth_limit.restore(saved["growth"])
         periodic = self._coefficients.periodic
         self._solver = None if operator is None else make_solver(Operator(**operator, periodic=periodic), self._kernels)
 
@@ -236,7 +257,7 @@ class NonlinearImplicit:
             sizes.append(max(float(np.abs(change).max()), float(np.abs(T - before).max())))
             if not np.isfinite(sizes[-1]):
                 break
-            if _has_converged(sizes, max(accuracy, MIN_ACCURACY * self._greatest(T))):
+            if _has_converged(sizes, self._attainable(accuracy, T)):
                 rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T).sum()
                 return NonlinearStage(inputs, u, rate, *self._heat(inputs, u, T, float(released))), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
@@ -244,10 +265,14 @@ class NonlinearImplicit:
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"
         raise NotConvergedError(when, sizes[1:])
 
-    def _greatest(self, T: np.ndarray) -> float:
-        """The greatest temperature and offset, K, by whose rounding changes are off."""
+    def _attainable(self, accuracy: float, T: np.ndarray) -> float:
+        """The accuracy, K, that iterations are to reach: where a field grows, so do the errors that they leave. The
+        greatest temperature and the greatest offset, K, say by how much rounding is off."""
         reference = self._coefficients.tables.reference
-        return max(float(np.abs(T).max()), float(np.abs(T + reference).max()))
+        size = max(float(np.abs(T).max()), float(np.abs(T + reference).max()))
+        if self._growth_limit is None:
+            return max(accuracy, MIN_ACCURACY * size)
+        return max(accuracy * self._growth_limit.share_of_iterations, MIN_ACCURACY_OF_GROWTH * size)
 
     def _change(self, operator: Operator, missing: np.ndarray) -> np.ndarray:
         """The change of temperature that brings the missing heat, K."""
@@ -266,9 +291,13 @@ class NonlinearImplicit:
         return float(np.abs(self._change(operator, difference)[self._solved]).max())
 
     def _balanced(self, u: np.ndarray, heat: float) -> np.ndarray:
-        """States shifted alike, so that they store this heat more than the present ones, J."""
+        """States that store this heat more than the present ones, J: each is moved by an equal share of its change in
+        the step, so that nothing is where nothing was, or all alike if none has changed."""
+        change = np.where(self._solved, np.abs(u - self._present.u), 0.0)
+        if not change.any():
+            change = self._solved.astype(float)
         stored = float((self._capacity * (u - self._present.u)).sum())
-        return u + np.where(self._solved, (heat - stored) / float(self._capacity.sum()), 0.0)
+        return u + change * ((heat - stored) / float((self._capacity * change).sum()))
 
 
 def _has_converged(sizes: list[float], accuracy: float) -> bool:

@@ -314,9 +314,11 @@ def _start(state: State) -> StepControl:
     super_steps = Rkl2(state, tolerance)
     if control.has_equal_steps:
         return EqualSteps(state, super_steps.longest, super_steps.advance, super_steps)
-    accepted = [typical_step(problem, _share_of_age(problem, tolerance), problem.events().restarts)]
-    accepted = accepted if problem.melts else []
-    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest, *accepted)
+    longest = super_steps.longest
+    if not problem.melts:
+        return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, longest)
+    accepted = typical_step(problem, _share_of_age(problem, tolerance), problem.events().restarts)
+    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, longest, accepted)
 
 
 def _share_of_age(problem: Problem, tolerance: float) -> float:

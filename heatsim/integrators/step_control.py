@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -54,6 +54,16 @@ class TrialStep:
     low: float
     high: float
     released: float
+
+
+class StepLimit(NamedTuple):
+    """What sources that grow allow a step: the longest, s, and a factor on the error that it may have."""
+
+    longest: float
+    share: float
+
+
+NO_LIMIT = StepLimit(inf, 1.0)
 
 
 class TrialStepper(Protocol):
@@ -147,6 +157,9 @@ class EqualSteps:
             self._interval = interval._replace(done=number) if number < total else None
             yield
 
+    def look_after(self, steps: int) -> None:
+        """It yields after each step."""
+
     def state(self) -> SavedState:
         """The interval under way, and the state of the method."""
         return {"interval": self._interval and list(self._interval), "method": self._method.state()}
@@ -185,14 +198,15 @@ class ErrorControl:
         order: int,
         longest: float,
         accepted: Callable[[float], float] = lambda time: 0.0,
+        limit: Callable[[], StepLimit] = lambda: NO_LIMIT,
     ) -> None:
         """accepted: gives, for a time, s, the step that is taken whatever its error, if it is longer than the least of
-        the problem."""
+        the problem; limit: what growth allows now."""
         self._state, self._integrator, self._share = state, integrator, allowed_step_error(tolerance, order)
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
-        self._least, self._accepted = problem.min_step, accepted
+        self._least, self._accepted, self._limit = problem.min_step, accepted, limit
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
@@ -200,9 +214,10 @@ class ErrorControl:
         state = self._state
         while state.time < target:
             least = max(self._least, min(self._accepted(state.time), self._longest))
-            count = count_equal_steps(state.time, target, max(self._size, least))
+            limit = self._limit()
+            count = count_equal_steps(state.time, target, max(min(self._size, limit.longest), least))
             dt = (target - state.time) / count
-            trial_step, factor = self._try(dt, least)
+            trial_step, factor = self._try(dt, least, self._share * limit.share)
             if trial_step is None:
                 state.solver_statistics.rejected += 1
                 self._size = dt * factor
@@ -213,6 +228,9 @@ class ErrorControl:
                 self._size = min(max(self._size, dt * factor), self._longest)
             yield
 
+    def look_after(self, steps: int) -> None:
+        """It yields after each step."""
+
     def state(self) -> SavedState:
         """The range of temperatures so far, the size of the next step, and the state of the method."""
         return {"low": self._low, "high": self._high, "size": self._size, "method": self._integrator.state()}
@@ -222,12 +240,13 @@ class ErrorControl:
         self._low, self._high, self._size = saved["low"], saved["high"], saved["size"]
         self._integrator.restore(saved["method"])
 
-    def _try(self, dt: float, least: float) -> tuple[TrialStep | None, float]:
+    def _try(self, dt: float, least: float, share: float) -> tuple[TrialStep | None, float]:
         """An attempt, and by what factor the step should change.
 
-        The attempt is None if it is rejected; one that is no longer than `least` is always taken.
+        The attempt is None if it is rejected; one that is no longer than `least` is always taken. share: of the range,
+        that its error may be.
         """
-        accuracy = SOLVER_ACCURACY * self._share * max(self._high - self._low, MIN_RANGE_K)
+        accuracy = SOLVER_ACCURACY * share * max(self._high - self._low, MIN_RANGE_K)
         try:
             trial_step = _compute_trial_step(self._integrator, dt, accuracy)
         except (NotConvergedError, RunawayError):
@@ -240,7 +259,7 @@ class ErrorControl:
             raise following.runaway(self._state.temperature(), self._state.time, why) from None
         require_finite(isfinite(trial_step.error + trial_step.high - trial_step.low), self._state)
         temperature_range = max(self._high, trial_step.high) - min(self._low, trial_step.low)
-        error = trial_step.error / (self._share * max(temperature_range, MIN_RANGE_K))
+        error = trial_step.error / (share * max(temperature_range, MIN_RANGE_K))
         factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / self._order), MIN_FACTOR), MAX_FACTOR)
         return (trial_step if error <= 1.0 or dt <= least else None), factor
 

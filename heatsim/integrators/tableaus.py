@@ -22,6 +22,7 @@ class Tableau:
 
     embedded_order: of the embedded method, whose difference from the method estimates the error of a step.
     error_constant: of the jump times (dt/t)^embedded_order, the largest error of a step dt at age t.
+    growth_constant: of (g dt)^embedded_order, the error of a step of what grows like exp(g t).
     """
 
     name: str
@@ -30,6 +31,7 @@ class Tableau:
     embedded: tuple[float, ...]
     embedded_order: int
     error_constant: float
+    growth_constant: float
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -56,6 +58,7 @@ BACKWARD_EULER = Tableau(
     embedded=(0.5, 0.5),
     embedded_order=2,
     error_constant=0.27,
+    growth_constant=0.5,
 )
 
 _GAMMA = 2.0 - sqrt(2.0)
@@ -72,6 +75,7 @@ TR_BDF2 = Tableau(
     embedded=((1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, _D / 3.0),
     embedded_order=3,
     error_constant=0.054,
+    growth_constant=0.0404,
 )
 
 METHODS = {"tr-bdf2": TR_BDF2, "backward-euler": BACKWARD_EULER}  # by the names of `time.method`

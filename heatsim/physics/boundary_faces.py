@@ -98,8 +98,12 @@ class BoundaryFaces:
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which a value of a face jumps, s."""
-        values = [value for patch in self for value in patch.condition.inputs.values()]
-        return discontinuity_times(values, self._scenario.time.end)
+        return discontinuity_times(self.inputs, self._scenario.time.end)
+
+    @property
+    def inputs(self) -> list[object]:
+        """All values of the faces, numbers or expressions."""
+        return [value for patch in self for value in patch.condition.inputs.values()]
 
     def uneven(self, material_dependence: bool) -> tuple[bool, bool, bool]:
         """For axes x, y, z, whether values at their faces may differ from cell to cell; material_dependence: whether a

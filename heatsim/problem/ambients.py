@@ -41,6 +41,11 @@ class Ambients:
         """Times at which a temperature jumps, s."""
         return discontinuity_times(self._values, self._scenario.time.end)
 
+    @property
+    def inputs(self) -> list[object]:
+        """The temperatures, numbers or expressions."""
+        return list(self._values)
+
     def check(self, times: np.ndarray) -> None:
         """Look at the temperatures at some times; raises `ScenarioError` for what is not good then."""
         ambient_temperatures(self._scenario, times)

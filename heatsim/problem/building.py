@@ -168,7 +168,7 @@ def _reference_and_tables(
     boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
     reference = given.reference
     if reference is None:
-        reference = _reference(scenario, initial, boundary_faces, materials)
+        reference = _reference(scenario, initial, boundary_faces, materials, following)
     if find_temperature_dependence(scenario) is None:
         return reference, None
     inputs = BoundedInputs(scenario, grid, initial.range(), boundary_faces, sources, following)
@@ -293,13 +293,23 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
-def _reference(scenario: Scenario, initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
+def _reference(
+    scenario: Scenario,
+    initial: InitialField,
+    boundary_faces: BoundaryFaces,
+    materials: Materials,
+    following: TemperatureSources | None,
+) -> float:
     """The middle of the initial, boundary and ambient temperatures, in the scenario's unit; or that among them at which
-    nothing is lost, so that losses need no source."""
+    nothing is lost, so that losses need no source; or that from which a source has all grow, so that what is many
+    orders below the rest is not lost beside the reference."""
     ambients = materials.temperature[: materials.exchanging].tolist()
     values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *ambients]
     low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, find_losses(scenario))
-    return 0.5 * (low + high) if at_rest is None or not low <= at_rest <= high else at_rest
+    if at_rest is not None and low <= at_rest <= high:
+        return at_rest
+    grows_from = None if following is None else following.grows_from(low, high)
+    return 0.5 * (low + high) if grows_from is None else grows_from
 
 
 # --- the memory that building takes, checked before anything is allocated

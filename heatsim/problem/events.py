@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from numpy import spacing
+
 from heatsim.physics.boundary_faces import BoundaryFaces
+from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.temperature_sources import TemperatureSources
@@ -18,6 +21,7 @@ from heatsim.scenario import Scenario
 MIN_STEP_SHARE = (
     1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity
 )
+SHARE_OF_PULSE = 1e-5  # of the time between two discontinuities, that steps about them take at most
 
 
 class Events(NamedTuple):
@@ -38,35 +42,57 @@ def find_events(
     input_times: Iterable[float],
     beams: Iterable[MovingBeam],
     recorded: Iterable[float] | None = None,
+    marks: Iterable[float] = (),
 ) -> Events:
     """The events of a run that goes through time.
 
-    breaks: times at which steps have to end because of an input, s; recorded: times at which something is recorded, s;
-    left out, those that the scenario asks for.
+    input_times: at which steps have to end because of an input that starts afresh, s; marks: because it would be passed
+    over, s; recorded: times at which something is recorded, s; left out, those that the scenario asks for.
     """
     end = scenario.time.end
     times = frozenset(scenario.output.times(end) if recorded is None else recorded)
     times |= frozenset(scenario.stop.times(end) if scenario.stop else ())
     kinks = frozenset(input_times)
     turns = (beam.path.turns for beam in beams)
-    return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))
+    return Events(tuple(sorted({end, *kinks, *times, *marks})), kinks.difference(*turns))
 
 
-def input_event_times(
-    end: float,
-    sources: VolumeSources,
-    following: TemperatureSources | None,
-    faces: BoundaryFaces,
-    ambients: Ambients,
-) -> tuple[float, ...]:
+class Inputs(NamedTuple):
+    """What a run takes from outside."""
+
+    sources: VolumeSources
+    following: TemperatureSources | None
+    faces: BoundaryFaces
+    ambients: Ambients
+
+    @property
+    def values(self) -> list[object]:
+        """All that is given as a number or an expression."""
+        return [value for each in self if each is not None for value in each.inputs]
+
+    @property
+    def discontinuities(self) -> frozenset[float]:
+        """Times at which one jumps, s."""
+        return frozenset[float]().union(*(each.discontinuities for each in self if each is not None))
+
+
+def input_event_times(end: float, inputs: Inputs) -> tuple[float, ...]:
     """The times at which an input has a kink, and those just before and just after each of its discontinuities, s.
 
     Integrators evaluate inputs at both ends of a step, and would take the value on one side of a discontinuity for the
-    whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
+    whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run, and to a share of the
+    time between two discontinuities.
     """
-    jumps = sources.discontinuities | faces.discontinuities | ambients.discontinuities
-    jumps |= following.discontinuities if following else frozenset()
-    discontinuities = frozenset(time for time in jumps if 0.0 < time < end)
-    half = 0.5 * MIN_STEP_SHARE * end
-    times = (sources.kinks - discontinuities).union(*((time - half, time + half) for time in discontinuities))
+    jumps = sorted(time for time in inputs.discontinuities if 0.0 < time < end)
+    times, half = set(inputs.sources.kinks.difference(jumps)), 0.5 * MIN_STEP_SHARE * end
+    for before, time, after in zip([0.0, *jumps], jumps, [*jumps[1:], end], strict=False):
+        near = max(min(half, SHARE_OF_PULSE * min(time - before, after - time)), 4.0 * float(spacing(time)))
+        times |= {time - near, time + near}
     return tuple(time for time in times if 0.0 < time < end)
+
+
+def explicit_event_times(end: float, inputs: Inputs) -> tuple[float, ...]:
+    """The times at which explicit steps have to end, s: an explicit step has expressions as they are at its start, and
+    means of traces and beams."""
+    jumps = discontinuity_times(inputs.values, end)
+    return tuple(time for time in jumps if 0.0 < time < end)

@@ -18,13 +18,21 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim.errors import Issue
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
+from heatsim.physics.event_times import Marks, mark_times
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
-from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
+from heatsim.problem.events import (
+    MIN_STEP_SHARE,
+    Events,
+    Inputs,
+    explicit_event_times,
+    find_events,
+    input_event_times,
+)
 from heatsim.problem.painted_volumes import regions_off_their_shapes
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
@@ -37,6 +45,7 @@ from heatsim.problem.warnings import (
     cells_left_out,
     floorplans_as_read,
     idle_contacts,
+    inputs_too_fast,
     patches_off_their_areas,
     probes_in_ambients,
     sources_off_their_shapes,
@@ -181,19 +190,59 @@ class Problem:
         return AMBIENT_REFUSAL if following.contacts is None else CONTACT_REFUSAL
 
     @property
+    def inputs(self) -> Inputs:
+        """What the run takes from outside."""
+        return Inputs(self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients)
+
+    @property
     def event_times(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
-        Explicit Euler takes means over its steps, whatever they are."""
-        chosen = self.scenario.time.chosen
-        if chosen is None or not chosen.ends_at_kinks:
+        Explicit Euler takes means of traces and beams over its steps, and ends them where expressions jump."""
+        chosen, end = self.scenario.time.chosen, self.scenario.time.end
+        if chosen is None or chosen.to_limit:
             return ()
-        return input_event_times(
-            self.scenario.time.end, self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients
-        )
+        return input_event_times(end, self.inputs) if chosen.ends_at_kinks else explicit_event_times(end, self.inputs)
+
+    @property
+    def marks(self) -> Marks:
+        """Times at which steps end so as not to pass over what inputs do within one."""
+        chosen = self.scenario.time.chosen
+        if chosen is None or chosen.to_limit or not self.varies:
+            return Marks(frozenset(), ())
+        return mark_times(self.inputs.values, self.scenario.time.end, self.largest_step)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
-        return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded)
+        return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded, self.marks.times)
+
+    @property
+    def first_record(self) -> float:
+        """The first time after the start at which something is recorded or looked at, s."""
+        return find_events(self.scenario, (), ()).after_start[0]
+
+    @property
+    def given_temperatures(self) -> tuple[float, float]:
+        """The least and greatest temperature that is given at the start or by boundary faces and ambients, in the
+        scenario's unit."""
+        known = [*self.initial.range(), *self.boundary_faces.temperatures(), *(self.ambient_offsets + self.reference)]
+        return float(min(known)), float(max(known))
+
+    @property
+    def known_temperatures(self) -> tuple[float, float]:
+        """The same, or of those that the stop speaks of."""
+        clauses = self.scenario.stop.alternatives if self.scenario.stop else ()
+        known = [*self.given_temperatures, *(clause.limit for choice in clauses for clause in choice)]
+        return min(known), max(known)
+
+    @property
+    def hottest(self) -> float:
+        """The greatest temperature that tables foresee, in the scenario's unit, or at which the run stops."""
+        clauses = [
+            each for choice in (self.scenario.stop.alternatives if self.scenario.stop else ()) for each in choice
+        ]
+        limits = [each.limit for each in clauses if each.statistic == "max" and each.comparison.startswith(">")]
+        reached = np.inf if self.tabulated is None else self.tabulated.reached[1] + self.reference
+        return min([reached, *limits])
 
     @property
     def melts(self) -> bool:
@@ -407,6 +456,7 @@ class Problem:
         ]
         found += regions_off_their_shapes(scenario, grid)
         found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
+        found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
             offset = max(abs(end - self.reference) for end in self.initial.range())

@@ -25,7 +25,7 @@ from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.density_means import DensityMeans, uneven_density
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.expressions.expression import depends_on
+from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -79,6 +79,7 @@ class TemperatureSources:
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
         self._know_capacities(capacities)
         self._parts: list[HeatedCells] = []
+        self.growth: tuple[float, float, float] | None = None  # see `heatsim.integrators.growth`, which finds it
         self._may_grow = False  # as what is proportional to a difference of temperature does not
         for number, source in enumerate(scenario.sources):
             density = source.following_temperature
@@ -125,6 +126,11 @@ class TemperatureSources:
         return bool(self._parts)
 
     @property
+    def may_grow(self) -> bool:
+        """Whether a change of temperature may grow by a source."""
+        return self._may_grow
+
+    @property
     def varies(self) -> bool:
         """Whether one depends on time too."""
         inside = (each is not None and each.varies for each in (self._surfaces, self.contacts))
@@ -133,9 +139,14 @@ class TemperatureSources:
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which one jumps, s."""
+        return discontinuity_times(self.inputs, self._scenario.time.end)
+
+    @property
+    def inputs(self) -> list[object]:
+        """All that is given as a number or an expression; of what depends on T too, the factor that does not."""
         inputs: list[float | Expression] = [part.density for part in self._parts]
         inputs += [value for each in (self._surfaces, self.contacts) if each is not None for value in each.inputs]
-        return discontinuity_times(inputs, self._scenario.time.end)
+        return [*inputs, *(separate_temperature(value)[0] for value in inputs)]
 
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) what is released in each cell at a time, s, in W. Raises `RunawayError` where that is not
@@ -224,6 +235,22 @@ class TemperatureSources:
         found = [plane for time in (times if self.varies else times[:1]).tolist() for plane in self._densities(T, time)]
         powers = np.nan_to_num(found, nan=0.0, posinf=np.inf, neginf=-np.inf)  # of all NaN NumPy would warn
         return float(np.min(powers, initial=0.0)), float(np.max(powers, initial=0.0))
+
+    def grows_from(self, low: float, high: float) -> float | None:
+        """The temperature at which all sources rest, and from which they drive the field on: one of two, or 0 where
+        that is about as near. None where there is none."""
+        if not self._may_grow or any(part.in_proportion for part in self._parts):
+            return None
+        extent, start = high - low, np.zeros(1)
+        for rest in dict.fromkeys((0.0, low, high)):
+            near = low - extent <= rest <= high + extent
+            step = 1e-3 * (extent or 1.0)
+            with np.errstate(all="ignore"):
+                if near and self.extremes(rest, start) == (0.0, 0.0):
+                    below, above = self.extremes(rest - step, start), self.extremes(rest + step, start)
+                    if above[1] > 0.0 or below[0] < 0.0:
+                        return rest
+        return None
 
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""

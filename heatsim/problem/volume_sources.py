@@ -215,10 +215,15 @@ class VolumeSources:
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
-        terms = [*self._uniform, *self._spatial]
-        values = [value for term in terms for value in (term.space, term.time)]
-        switched = discontinuity_times(values, self._scenario.time.end)
+        switched = discontinuity_times(self.inputs, self._scenario.time.end)
         return switched.union(switches(self._beams), *(trace.discontinuities for trace in self._traces))
+
+    @property
+    def inputs(self) -> list[object]:
+        """All that is given as a number or an expression."""
+        terms = [*self._uniform, *self._spatial]
+        powers = [moving.beam.power for moving in self._beams]
+        return [*(value for term in terms for value in (term.space, term.time)), *powers]
 
     @property
     def _traces(self) -> list[PowerTrace]:

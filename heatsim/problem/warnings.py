@@ -18,6 +18,7 @@ from heatsim.geometry.floorplans import read_plan
 from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.geometry.voxelise import covered_volume
 from heatsim.physics.boundary_faces import BoundaryFaces, Points
+from heatsim.physics.event_times import MAX_DISCONTINUITIES, MAX_MARKS, mark_times, switches_too_often
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.physics.sources.beam_path import BeamPath
 from heatsim.problem.cell_classes import CellClasses
@@ -31,6 +32,7 @@ from heatsim.scenario.toml.positions import Key, KeyIssue
 MAX_VOXEL_ERROR = 0.05  # relative
 MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
+FAST_HINT = "give its mean in place of it, a shorter run, or a trace"
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
 
 
@@ -129,6 +131,26 @@ def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
     """Each interval cut into equal parts."""
     inner = edges[:-1, None] + np.diff(edges)[:, None] * np.arange(parts) / parts
     return np.append(inner.reshape(-1), edges[-1])
+
+
+# --- inputs that change more often than steps end
+
+
+def inputs_too_fast(scenario: Scenario, values: Iterable[object], longest: float) -> Iterator[KeyIssue]:
+    """Expressions that switch or swing more often in a run than its steps of up to `longest` s can follow."""
+    control, values = scenario.time, list(values)
+    if control.is_steady:
+        return
+    switching = switches_too_often(values, control.end)
+    for expression in switching:
+        message = f"{expression.text!r} switches over {MAX_DISCONTINUITIES} times in the run: steps do not end there"
+        yield KeyIssue(("time", "end"), message, FAST_HINT)
+    # Where the integrator is left open, the step is that of explicit Euler, the shortest of all.
+    for expression in mark_times(values, control.end, longest).too_many:
+        if expression not in switching:
+            step = f"of up to {longest:.3g} s"
+            message = f"{expression.text!r} changes over {MAX_MARKS} times in the run: steps {step} do not follow it"
+            yield KeyIssue(("time", "end"), message, FAST_HINT)
 
 
 # --- contacts that never touch, what void cuts off, beams on ambients or through the bottom of the box

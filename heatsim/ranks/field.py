@@ -120,6 +120,11 @@ class RanksField:
         """Return the extremes and sums over some cells: see `Field`."""
         return totals(self.cells(cells.indices), self.stored_cells(cells.indices), cells)
 
+    def extremes(self, cells: RegionCells) -> tuple[float, float]:
+        """Return the extremes of some cells: see `Field`."""
+        values = self.cells(cells.indices)
+        return float(values.min()), float(values.max())
+
     @property
     def writes_slabs(self) -> bool:
         """Whether so large a field is better written by all ranks."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.recorders import TableRecorder
-from heatsim.recorders.probes import ProbeReader
+from heatsim.recorders.quantities import QuantityReader
 from heatsim.store.tables import CsvTable, read_table
 
 if TYPE_CHECKING:
@@ -27,29 +27,12 @@ _OVER_TIME: dict[str, Callable[[np.ndarray], np.floating]] = {
 }
 
 
-def smooth_maximum(values: np.ndarray, shares: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-    """A smooth maximum of values, of which each has a share of a whole of 1; and its derivatives by them.
-
-    max + width * log(sum of shares * exp((value - max) / width)): at most the maximum, to which it goes as the width
-    goes to 0. Source: G. Kreisselmeier and R. Steinhauser, Systematic control design by optimizing a vector
-    performance index, IFAC Proceedings 12 (1979) 113.
-    """
-    highest = float(values.max())
-    weights = shares * np.exp((values - highest) / width)
-    total = float(weights.sum())
-    return highest + width * float(np.log(total)), weights / total
-
-
 class ResultRecorder(TableRecorder):
     """All results in one table; whenever one is due, all are recorded."""
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
-        self._quantities = [result.subject for result in scenario.output.results]
-        self._parts = {each.name for each in self._quantities if each.is_statistic}
-        self._probes = ProbeReader(problem, scenario.output.probes)
-        self._probe_names = [probe.name for probe in scenario.output.probes]
-        self._read_probes = any(each.kind == "probe" for each in self._quantities)
+        self._reader = QuantityReader(problem, [result.subject for result in scenario.output.results])
         unit = scenario.unit
         heat = scenario.solved.in_own_unit(scenario.time.chosen.energy_unit if scenario.time.chosen else "J")
         names = [f"{each.name} [{heat if each.subject.kind == 'heat' else unit}]" for each in scenario.output.results]
@@ -59,24 +42,7 @@ class ResultRecorder(TableRecorder):
 
     def record(self, state: State) -> None:
         """Add a row."""
-        problem = state.problem
-        totals = {part: state.totals(problem.named_parts[part]) for part in self._parts}
-        probes = dict(zip(self._probe_names, self._probes.read(state), strict=True)) if self._read_probes else {}
-        row = [state.time]
-        for each in self._quantities:
-            if each.kind == "max_smooth":
-                cells = problem.named_parts[each.name]
-                shares, values = cells.volumes / cells.volumes.sum(), state.field.cells(cells.indices)
-                row.append(problem.reference + smooth_maximum(values.astype(np.float64), shares, each.width)[0])
-            elif each.is_statistic:
-                low, high, by_volume, _ = totals[each.name]
-                mean = by_volume / float(problem.named_parts[each.name].volumes.sum())
-                row.append(problem.reference + {"min": low, "max": high, "mean": mean}[each.kind])
-            elif each.kind == "probe":
-                row.append(probes[str(each.name)])
-            else:
-                row.append((state.energy.faces | state.energy.ambients)[str(each.name)])
-        self._table.append(row)
+        self._table.append([state.time, *self._reader.read(state)])
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ResultRecorder]:

@@ -12,7 +12,7 @@ from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.toml.messages import found, validation_error
 from heatsim.scenario.value_types import NAME, Number, ValidationContext, ValueType, quantity
 
-SAMPLES = 200  # times in a run at which a result over time is looked at, if its `every` is left out
+SAMPLES = 200  # rows of results.csv of a result over time, if its `every` is left out
 STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part
 _QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")"
 _STATISTIC = re.compile(rf"\s*(min|max|mean)\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?\)\s*")
@@ -71,10 +71,13 @@ class Result(ScenarioBlock):
     )
     over: Literal["time"] | None = Field(
         None,
-        description="Or over the run: the greatest of max(T) and of a probe, the least of min(T), the mean of mean(T)",
+        description="Or over the run, in every step: the greatest of max(T) and of a probe, the least of min(T), the "
+        "mean of mean(T)",
     )
     every: Annotated[float | None, quantity(Number("s", above=0))] = Field(
-        None, description="Of a result over time: the interval between looks; a 200th of the run, if left out [s]"
+        None,
+        description="Of a result over time: the interval between rows of results.csv; a 200th of the run, if left "
+        "out [s]",
     )
 
     @model_validator(mode="after")

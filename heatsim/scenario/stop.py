@@ -82,9 +82,9 @@ class Stop(ScenarioBlock):
     """What ends a run before `time.end`.
 
     A condition compares `min(T)`, `max(T)` or `mean(T)`, or those of a part, `max(T, 'die')`, with temperatures, joined
-    by `and` and `or`. A part is a material, or a region of `[[output.regions]]`. The time of the event is interpolated
-    between two looks, and the run ends at the second of them. A run that never gets there goes on to `time.end`, and
-    says so.
+    by `and` and `or`. A part is a material, or a region of `[[output.regions]]`. The condition is looked at in every
+    step, and the run ends where it is first met: the step in which that is is taken again, in shorter ones. A run that
+    never gets there goes on to `time.end`, and says so.
     """
 
     when: Annotated[str | None, CONDITION] = Field(None, description="The condition, in the file's unit of temperature")
@@ -92,7 +92,9 @@ class Stop(ScenarioBlock):
         None, description="Or: the run ends when no cell changes faster than this [K/s]"
     )
     every: Annotated[float | None, quantity(Number("s", above=0))] = Field(
-        None, description="Interval at which it is looked; a 200th of the run, if left out [s]"
+        None,
+        description="Interval between times at which steps end to look; of steady_rate, that over which the change is "
+        "taken; a 200th of the run, if left out [s]",
     )
 
     @model_validator(mode="after")
@@ -110,8 +112,12 @@ class Stop(ScenarioBlock):
         """The parts that the condition is about, each once."""
         return tuple(dict.fromkeys(clause.part for clauses in self.alternatives for clause in clauses))
 
+    def interval(self, end: float) -> float:
+        """The interval between these times, s."""
+        return self.every or end / CHECKS_A_RUN
+
     def times(self, end: float) -> tuple[float, ...]:
-        """The times at which it is looked in a run from 0 to `end`, s."""
-        interval = self.every or end / CHECKS_A_RUN
+        """The times at which steps end to look in a run from 0 to `end`, s."""
+        interval = self.interval(end)
         count = int(end / interval * (1 - 1e-9))
         return (*(float(f"{i * interval:.12g}") for i in range(count + 1)), end)

@@ -33,7 +33,9 @@ from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
 from heatsim.simulation.free_resources import require_disk
+from heatsim.simulation.growth_warnings import growth_warnings
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
+from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.range_watch import RangeLeft
 from heatsim.simulation.state import State
@@ -156,7 +158,7 @@ def run_scenario(
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = _prepare(scenario, path)
-    warnings = [*problem.warnings(), *_rank_warnings(problem, choice.device == "cuda")]
+    warnings = [*problem.warnings(), *growth_warnings(problem), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
         folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started)
@@ -374,9 +376,11 @@ def _run_in(
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
-        stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
+        control, asked = problem.scenario.time, problem.scenario.stop
+        stop = StopCriterion(asked, control.end, control.tolerance) if asked else None
+        over_time = OverTime.of(problem.scenario)
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
-        outcome = _compute(folder, state, on_progress, timings, stop, saved)
+        outcome = _compute(folder, state, on_progress, timings, stop, over_time, saved)
     except RangeLeft:
         raise
     except BaseException as error:
@@ -386,7 +390,7 @@ def _run_in(
         "state": outcome,
         **info,
         **_results(state, timings, started),
-        **_found(folder, problem.scenario, outcome == "finished"),
+        **_found(folder, problem.scenario, outcome == "finished", over_time),
     }
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
@@ -429,6 +433,7 @@ def _compute(
     on_progress: ProgressCallback,
     timings: Timings,
     stop: StopCriterion | None,
+    over_time: OverTime | None,
     saved: dict[str, Any] | None = None,
 ) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
@@ -438,7 +443,7 @@ def _compute(
         checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop)
+            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop, over_time)
         finally:
             for recorder in recorders:
                 recorder.close(finished)
@@ -501,7 +506,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     }
 
 
-def _found(folder: RunFolder, scenario: Scenario, finished: bool) -> dict[str, Any]:
+def _found(folder: RunFolder, scenario: Scenario, finished: bool, over_time: OverTime | None = None) -> dict[str, Any]:
     """The hot spots, the last statistics of regions and the results, where they were asked for."""
     found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
     if folder.regions.is_file():
@@ -509,6 +514,9 @@ def _found(folder: RunFolder, scenario: Scenario, finished: bool) -> dict[str, A
         found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
     if folder.results.is_file():
         found["results"] = found_results(scenario, folder, finished)
+        if over_time is not None and finished:
+            found["results"] |= {name: value for name, (_, value) in over_time.found().items()}
+            found["result_times"] = over_time.times_of_extremes()
     return found
 
 

@@ -18,10 +18,12 @@ from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.ledger import require_energy
+from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.range_watch import has_open_range, require_within_range
 from heatsim.simulation.state import State
 from heatsim.simulation.state_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
+from heatsim.simulation.watched_steps import WatchedSteps
 
 if TYPE_CHECKING:
     from heatsim.integrators.integrator import StepControl
@@ -76,10 +78,12 @@ def simulate(
     on_progress: ProgressCallback = lambda progress: True,
     checkpointing: Checkpointing | None = None,
     stop: StopCriterion | None = None,
+    over_time: OverTime | None = None,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
 
-    The run ends early where `stop` says so, and all recorders record that moment; it counts as reached.
+    The run ends early where `stop` is met, and all recorders record that moment; it counts as reached. `over_time`
+    takes note of results over time.
 
     `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
@@ -89,7 +93,12 @@ def simulate(
     end, begun = state.problem.scenario.time.last_time, time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            steps, looks = start_integrator(state), has_open_range(state.problem)
+            steps = (
+                start_integrator(state)
+                if stop is None and over_time is None
+                else (WatchedSteps(state, over_time or OverTime(()), stop))
+            )
+            looks = has_open_range(state.problem)
             agenda = _agenda(state.problem, recorders, end)
             if checkpointing is not None and checkpointing.saved is not None:
                 checkpointing.restore(steps, recorders)
@@ -105,15 +114,15 @@ def simulate(
                     if state.time < event and not save(go_on):
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
-                if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
+                met = stop is not None and stop.met is not None
+                if met or event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
                 if looks:
                     require_within_range(state)
                 if event == inf:
                     require_steady_state(state)
-                _record(state, due, timings)
-                if stop is not None and event in stop.times and stop.look(state):
-                    _record(state, [each for each in recorders if each.times and each not in due], timings)
+                _record(state, [each for each in recorders if each.times] if met else due, timings)
+                if met:
                     require_energy(state.problem, state.energy, state.time, state.field.host)
                     save(END)
                     return True

@@ -25,7 +25,7 @@ from heatsim.integrators.balance import Balance, BalanceInputs
 from heatsim.integrators.integrator import SOLVER_KERNELS
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
-from heatsim.recorders.results import smooth_maximum
+from heatsim.recorders.quantities import smooth_maximum
 from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import Result, parse_subject

@@ -25,10 +25,12 @@ from heatsim.scenario.expressions.parser import (
     NumberNode,
     VariableNode,
     comparisons,
+    floors,
     parse,
     to_text,
     variables,
 )
+from heatsim.scenario.expressions.time_bounds import Bounds, bounds
 
 __all__ = ["Expression", "ExpressionError"]
 
@@ -101,6 +103,14 @@ class Expression:
         being None. Found as by `split_time`; None if it is no such product."""
         terms = self.split_terms("T")
         return None if terms is None or len(terms) > 1 else terms[0]
+
+    def bounds(self, starts: ArrayLike, ends: ArrayLike) -> Bounds:
+        """Bounds of an expression in t alone, and of its slope, over n intervals of time, s: see `time_bounds`."""
+        return bounds(self._tree, np.asarray(starts, np.float64), np.asarray(ends, np.float64))
+
+    def jumps(self) -> list[Expression]:
+        """What in the expression is constant but for jumps: its comparisons of two values, and each floor()."""
+        return [self._of(tree) for tree in [*(truth for truth, _ in comparisons(self._tree)), *floors(self._tree)]]
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
         """Each comparison of two values in the expression, wherever it stands, and the first value less the second."""

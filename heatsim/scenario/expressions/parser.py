@@ -112,6 +112,14 @@ def comparisons(node: Node) -> list[tuple[Node, Node]]:
     return found
 
 
+def floors(node: Node) -> list[Node]:
+    """Each floor(u) in a tree."""
+    if isinstance(node, NumberNode | VariableNode):
+        return []
+    inner = [each for operand in node.operands for each in floors(operand)]
+    return [*inner, node] if isinstance(node, Apply) and node.function == "floor" else inner
+
+
 def to_text(node: Node) -> str:
     """Text that parses to the same tree, every operation in parentheses."""
     match node:

@@ -53,6 +53,10 @@ class TimeSeries(Expression):
         """It does not depend on temperature."""
         return self, None
 
+    def jumps(self) -> list[Expression]:
+        """None."""
+        return []
+
     def comparisons(self) -> list[tuple[Expression, Expression]]:
         """None: it has no jumps."""
         return []

@@ -90,6 +90,9 @@ class Field(Protocol):
     def totals(self, cells: RegionCells) -> RegionTotals:
         """Return the extremes and the sums over some cells, of temperature and of stored heat."""
 
+    def extremes(self, cells: RegionCells) -> tuple[float, float]:
+        """Return the least and greatest temperature of some cells: those of `totals`, for less."""
+
     def melted_fraction(self) -> np.ndarray:
         """Return the share of each cell that has melted, 0 to 1; 0 where nothing melts."""
 

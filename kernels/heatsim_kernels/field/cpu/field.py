@@ -56,6 +56,13 @@ class CpuField(StoredField[np.ndarray]):
         """Return the extremes and sums over some cells: see `Field`."""
         return totals(self.cells(cells.indices), self.now[cells.indices], cells)
 
+    def extremes(self, cells: RegionCells) -> tuple[float, float]:
+        """Return the extremes of some cells: see `Field`."""
+        indices = cells.indices
+        stored = self.now if indices.size == self.now.size else self.now[indices]  # a copy of all cells costs a sweep
+        values = self._temperatures.cells(stored, indices, self.dtype)
+        return float(values.min()), float(values.max())
+
     def melted_fraction(self) -> np.ndarray:
         """Return the share of each cell that has melted."""
         return self._temperatures.melted_fraction(self.state(), self.dtype)

@@ -100,6 +100,11 @@ class CudaField(StoredField[Array]):
         """Return what `totals` is made of, plane by plane: see `CudaRegionTotals`."""
         return self._region_totals.parts(self._offsets(), self.now, cells)
 
+    def extremes(self, cells: RegionCells) -> tuple[float, float]:
+        """Return the extremes of some cells: see `Field`."""
+        low, high, _, _ = self.totals(cells)
+        return low, high
+
     def melted_fraction(self) -> np.ndarray:
         """Return the share of each cell that has melted."""
         state = np.broadcast_to(0.0, self.shape) if self._temperatures.direct else self.state()
