@@ -31,13 +31,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         counts: Counter[str] = Counter()
+        by_kind: dict[str, Counter[str]] = {}
         for n in numbers:
             made, solution = prepared(n, folder / f"{n:04d}")
             found = judge(made, solution, folder / f"{n:04d}")
             counts[found.verdict] += 1
+            for kind in dict.fromkeys(made.kinds):
+                by_kind.setdefault(kind, Counter())[found.verdict] += 1
             print(line(made, found), flush=True)
             if arguments.keep:
                 (folder / f"{n:04d}" / "verdict.json").write_text(json.dumps({**vars(found), "kinds": made.kinds}))
+    print_counts(by_kind)
     print(", ".join(f"{counts[each]} {each}" for each in VERDICTS))
     return int(any(counts[each] for each in ("WRONG", "traceback", "ledger")))
 
@@ -56,6 +60,13 @@ def prepared(n: int, folder: Path) -> tuple[Generated, Solution]:
     solution = reference(made, folder)
     kept.write_bytes(pickle.dumps((mark, made, solution)))
     return made, solution
+
+
+def print_counts(by_kind: dict[str, Counter[str]]) -> None:
+    """A row for each of what problems are made of, a column for each verdict."""
+    print(" " * 32 + "".join(f"{each:>10}" for each in VERDICTS))
+    for kind, found in sorted(by_kind.items(), key=lambda each: -each[1].total()):
+        print(f"{kind:32}" + "".join(f"{found[each] or '':>10}" for each in VERDICTS))
 
 
 def line(made: Generated, found: Judgement) -> str:
