@@ -28,7 +28,7 @@ from random_problems.network import ABSOLUTE_ZERO
 from random_problems.reference import Solution, euler
 
 TOLERANCE, STEADY = 1e-3, 1e-5
-MOST_EULER_STEPS = 20000  # that are repeated
+MOST_EULER_STEPS = 50000  # that are repeated
 LOCAL = 1e-4
 LAST_PLACES = {"float32": 2e-6, "float64": 1e-12}  # of the largest offset
 MAX_RESIDUAL = {"float32": 1e-3, "float64": 1e-6}  # of the ledger, relative
