@@ -34,6 +34,7 @@ from heatsim.problem.events import (
     input_event_times,
 )
 from heatsim.problem.painted_volumes import regions_off_their_shapes
+from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
@@ -455,6 +456,7 @@ class Problem:
             *unresolved_faces(self.boundary_faces),
         ]
         found += regions_off_their_shapes(scenario, grid)
+        found += [] if self.tabulated is None else tables_off(scenario, self.tabulated, self.dtype)
         found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
         found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:

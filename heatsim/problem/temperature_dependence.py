@@ -122,7 +122,7 @@ def tabulate_boundary_factors(
     emissivity above 1.
     """
     low, high = (boundary_faces.reference + end for end in tables.reached)
-    T = np.unique(np.append(np.linspace(low, high, FACTOR_POINTS), _round(np.linspace(low, high, FACTOR_POINTS))))
+    T = np.unique(_round(np.linspace(low, high, FACTOR_POINTS)))
     found: dict[Expression, int] = {}  # several faces may have one factor
     number = np.zeros(boundary_faces.starts[-1], np.uint32)
     for patch in boundary_faces:

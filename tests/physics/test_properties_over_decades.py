@@ -145,3 +145,23 @@ def test_a_table_may_have_no_point_between_the_temperatures_that_occur() -> None
     assert tables is not None
     assert 1 / tables.materials.resistivity(np.zeros(1), 0) == pytest.approx(1.0)
     assert tables.materials.conductivity[0] == pytest.approx(3.0)
+
+
+def test_what_float32_does_not_resolve_is_told() -> None:
+    """Of two materials one has hardly any heat capacity where the other has most."""
+    scenario = loads("""
+        grid = { cells = [4, 1, 1], size = [0.01, 0.1, 0.1] }
+        time = { end = 1.0 }
+        regions = [{ material = "m" }, { material = "n", where = "x > 0.005" }]
+        initial = { temperature = "10 + 20000*x" }
+        materials.m.heat_capacity = { T = [10, 20, 300], value = [1e-6, 1.0, 1e3] }
+        materials.n.heat_capacity = { T = [10, 200, 300], value = [1e3, 1, 1e-6] }
+        materials.m.density = 1.0
+        materials.n.density = 1.0
+        materials.m.conductivity = 1.0
+        materials.n.conductivity = 1.0
+    """)
+    told = [str(issue) for issue in build_problem(scenario).warnings()]
+    assert any("float32 rounds temperatures at" in each and "materials." in each for each in told)
+    finer = scenario.model_copy(update={"compute": scenario.compute.model_copy(update={"precision": "float64"})})
+    assert not any("rounds temperatures" in str(issue) for issue in build_problem(finer).warnings())
