@@ -20,9 +20,14 @@ COPPER = {  # OFHC copper: tables over decades
     "heat_capacity": {"T": list(map(float, COPPER_C[0])), "value": list(map(float, COPPER_C[1]))},
 }
 TELLING = {
-    1: "a wave of a fixed face, whose period divides 64th parts of the run",
-    9: "a short pulse of an ambient at a crystal of 2 K, T^3",
-    27: "a trace of short rows in copper at 20 K, whose tables reach 300 K",
+    21: "a trace of short rows beside a spike of c, in two dimensions",
+    27: "a trace of short rows in copper at 20 K",
+    29: "a steady state of copper between 4 and 300 K",
+    31: "a trace of short rows, tables, h(T)",
+    36: "a step of k, given by an expression",
+    55: "a flux into a metal at 1 K, g T + b T^3, implicit",
+    75: "a trace into fireclay of the library beside tables",
+    88: "a trace of short rows over a spike of c",
 }
 
 
