@@ -19,7 +19,8 @@ from heatsim.scenario import Expression
 
 Window = tuple[slice, ...]  # along each axis of the cells
 
-EVEN = 1e-3  # share of the whole by which values at centres may be off: what is as even as that keeps them
+# share of the whole by which values at centres may be off, cell by cell, and in all
+EVEN, EVEN_IN_ALL = 2e-2, 5e-3
 _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
 _NOTHING = 1e-15  # of the greatest bound
 
@@ -145,14 +146,15 @@ def uneven_means(
     most_doubt: float = np.inf,
 ) -> SpaceMeans | None:
     """The means of an expression over cells; None if its values at their centres are as good: off by no more than EVEN
-    of the whole, all cells together. So it is where the means are in doubt by more than `most_doubt` of the whole."""
+    of the whole, and by EVEN_IN_ALL where too much here makes up for too little there. So it is where the means are in
+    doubt by more than `most_doubt` of the whole."""
     if value.names.isdisjoint(cells.edges):
         return None
     means = space_means(value, cells, fixed, inside, by_distance)
     if means.doubt > most_doubt:
         return None
     first, *others = cells.edges
-    whole, off, integral, volume = 0.0, 0.0, 0.0, 0.0
+    whole, off, in_all, integral, volume = 0.0, 0.0, 0.0, 0.0, 0.0
     planes = range(cells.shape[0])
     rest = {axis: cells.edges[axis] for axis in others}
     rows = [Cells({first: cells.edges[first][n : n + 2], **rest}, cells.radial) for n in planes]
@@ -166,7 +168,8 @@ def uneven_means(
         centre, weights = _finite(centre_values(value, rows[n], fixed)[0], weights)
         whole += float((np.abs(mean - level) * weights).sum())
         off += float((np.abs(mean - centre) * weights).sum())
-    return means if off > EVEN * whole else None
+        in_all += float(((mean - centre) * weights).sum())
+    return None if off <= EVEN * whole and abs(in_all) <= EVEN_IN_ALL * whole else means
 
 
 def _finite(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

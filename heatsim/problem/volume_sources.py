@@ -52,6 +52,7 @@ BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, to
 
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
+LOOKS = 9  # times at which it is looked at whether centres do for what moves
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
 
 _EVERYWHERE = Expression.parse("1", frozenset())
@@ -165,6 +166,7 @@ class VolumeSources:
         self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
         self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
+        self._uneven: dict[tuple[int, Expression], bool] = {}
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
@@ -278,7 +280,7 @@ class VolumeSources:
         for term in self._spatial:
             found = []
             for time in times if term.moves or term.time is not None else times[:1]:
-                means = self._moved(term, time) if term.moves else term.means
+                means = self._moved(term, time) if self._in_windows(term) else term.means
                 if means is not None and means.doubt > least:
                     power = term.scale * self._factor_at(term, time, 0.0) * self._power_in(means, term.inside)
                     found.append((abs(power), power, means.doubt))
@@ -319,11 +321,13 @@ class VolumeSources:
             self._field_power = self._power_of(())
             return
         for term in self._spatial:
-            if not term.moves:
+            if not self._in_windows(term):
                 for z, density in self._densities(term, time, dt, self._refills):
                     self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        windows = [window for term in self._spatial if term.moves for window in self._add_moving(term, time, dt)]
-        self._field_power = self._power_of(windows if all(term.moves for term in self._spatial) else ())
+        windows = [
+            window for term in self._spatial if self._in_windows(term) for window in self._add_moving(term, time, dt)
+        ]
+        self._field_power = self._power_of(windows if all(map(self._in_windows, self._spatial)) else ())
 
     def _add_moving(self, term: SourceTerm, time: float, dt: float) -> list[Window]:
         """Add a term in which space and time do not separate to the field, where it is anything but 0."""
@@ -337,6 +341,18 @@ class VolumeSources:
             self._field[window] += rates.astype(self._field.dtype)
             windows.append(window)
         return windows
+
+    def _in_windows(self, term: SourceTerm) -> bool:
+        """Whether a term moves, and its values at the centres of cells do not do at each of some times."""
+        if not term.moves or term.space is None:
+            return False
+        key = term.source, term.space
+        if key not in self._uneven:
+            end, cells = self._scenario.time.end, grid_cells(self._grid)
+            times = np.linspace(0.0, end, LOOKS).tolist() if 0.0 < end < np.inf else [0.0]
+            found = (uneven_means(term.space, cells, {"t": time}, term.inside) for time in times)
+            self._uneven[key] = any(each is not None for each in found)
+        return self._uneven[key]
 
     def _moved(self, term: SourceTerm, time: float) -> SpaceMeans:
         assert term.space is not None
@@ -367,7 +383,7 @@ class VolumeSources:
         of_zones = np.array(self._zones.materials)
         materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
         inside = source_masks(self._scenario, self._grid, term.source, materials)
-        means = self._moved(term, time) if term.moves else term.means
+        means = self._moved(term, time) if self._in_windows(term) else term.means
         for z, (mask, point) in enumerate(zip(inside, centre_planes(self._grid), strict=True)):
             if not source.everywhere and not mask.any():
                 continue
