@@ -143,11 +143,12 @@ def conductivity_at(material: AnyMaterial, T: np.ndarray) -> np.ndarray:
 
 
 class TemperatureBounds(NamedTuple):
-    """Temperatures that are sure to occur, and all that may be reached, with a margin: least and greatest, K; the
+    """Temperatures that are sure to occur, all that may be reached, and these with a margin: least and greatest, K; the
     highest to which bounds go that have no end; and whether the upper one of what may be reached is such a bound."""
 
     known: Range
     reached: Range
+    possible: Range
     hottest: float
     open_above: bool = False
 
@@ -218,7 +219,7 @@ def _knots(given: AnyMaterial, zero: float, bounds: TemperatureBounds) -> tuple[
 def _first_points(bounds: TemperatureBounds) -> tuple[np.ndarray, ...]:
     """Temperatures at which an expression is looked at first, K: as close among those that are sure to occur as among
     all, and as many to a power of ten towards absolute zero."""
-    (low, high), hottest = bounds.known, max(bounds.hottest, bounds.reached[1])
+    (low, high), hottest = bounds.known, max(bounds.hottest, bounds.possible[1])
     lowest = COLDEST_SHARE * min(each for each in (low, high, hottest) if each > 0)
     return (
         np.linspace(0.0, hottest, EXPRESSION_POINTS),

@@ -76,7 +76,8 @@ def find_temperature_bounds(inputs: BoundedInputs, hottest: float = 0.0) -> Temp
     most = max(MAX_TEMPERATURE_K, 2.0 * known[1], hottest)
     open_above, high = high > most, min(high, most)
     margin = 0.01 * (high - low) or 1.0
-    return TemperatureBounds(known, (max(0.0, low - margin), high + margin), most, open_above)
+    possible = max(0.0, low - margin), high + margin
+    return TemperatureBounds(known, (low, high), possible, most, open_above)
 
 
 def _known(inputs: BoundedInputs) -> Range:

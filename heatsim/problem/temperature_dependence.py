@@ -77,7 +77,7 @@ def tabulate_materials(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             middle = reference - scenario.zero
             middle = finest_reference(materials, middle, bounds.known) if may_move else middle
-            tables = tabulate(materials + ambient, middle, bounds.reached)
+            tables = tabulate(materials + ambient, middle, bounds.possible)
     except (ValueError, OverflowError) as error:
         message = f"expected properties whose heat content can be tabulated: {error}"
         raise ScenarioError([scenario.issue_at(("materials",), message, UNTABULATED_HINT)]) from None

@@ -39,7 +39,7 @@ def require_within_range(state: State) -> None:
     problem = state.problem
     if problem.tabulated is None:
         return
-    zero, (_, high) = problem.scenario.zero, problem.tabulated.bounds.reached
+    zero, (_, high) = problem.scenario.zero, problem.tabulated.bounds.possible
     hottest = state.extremes()[1] - zero
     if hottest > high:
         unit = problem.scenario.unit

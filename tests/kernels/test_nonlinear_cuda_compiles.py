@@ -32,7 +32,7 @@ def arguments(precision: str) -> dict[str, Any]:
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
-    tables = reals, word, word, word, word, word, counts, counts, reals, word, word, word, bytes_
+    tables = reals, *[word] * 7, counts, counts, reals, word, word, word, bytes_
     sources = reals, real, reals, real
     return {
         "u": reals,

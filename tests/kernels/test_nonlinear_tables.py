@@ -130,7 +130,7 @@ def test_materials_of_the_library_keep_to_the_bound(name: str) -> None:
         regions = [{{ material = "{name}" }}]
         initial = {{ temperature = 300.0 }}
     """)
-    bounds = TemperatureBounds((300.0, 300.0), (0.0, 4000.0), 4000.0)
+    bounds = TemperatureBounds((300.0, 300.0), (0.0, 4000.0), (0.0, 4000.0), 4000.0)
     require_exact(material_properties(scenario, name, bounds).material, 300.0)
 
 

@@ -16,7 +16,7 @@ from heatsim.scenario import loads
     ("capacity", "latent", "message"),
     [
         ("'T**20'", "", "materials.copper.heat_capacity: expected values > 0"),
-        ("385.0", "latent = { heat = 1e5, solidus = 500.0, liquidus = 1e20 }", "e+22 segments are needed"),
+        ("385.0", "latent = { heat = 1e5, solidus = 500.0, liquidus = 1e20 }", ""),
         ("{ T = [0.0, 1e-8, 1e-7, 600.0], value = [1e30, 1e30, 1e-30, 1e30] }", "", ""),
     ],
 )
@@ -35,6 +35,6 @@ def test_temperatures_beside_which_a_melting_range_vanishes_are_told(temperature
         "heat_capacity = 385.0", "heat_capacity = 385.0\nlatent = { heat = 1e5, solidus = 5e2, liquidus = 6e2 }"
     )
     with pytest.raises(
-        ScenarioError, match=r"materials: expected properties whose heat content can be tabulated: .*large"
+        ScenarioError, match=r"materials: expected properties whose heat content can be tabulated: .*64 bits"
     ):
         build_problem(loads(text.replace("300 + 100*x", temperature)))

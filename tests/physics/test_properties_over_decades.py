@@ -72,8 +72,8 @@ def test_a_crystal_near_absolute_zero(start: float, tmp_path: Path) -> None:
     the lowest temperature that there is, and falls below by no rounding."""
     run = run_scenario(
         loads(f"""
-        grid = {{ cells = [40, 1, 1], size = [0.1, 0.01, 0.01] }}
-        time = {{ end = 0.02, integrator = "implicit", tolerance = 1e-4 }}
+        grid = {{ cells = [10, 1, 1], size = [0.1, 0.01, 0.01] }}
+        time = {{ end = 0.002, integrator = "implicit" }}
         regions = [{{ material = "si" }}]
         initial = {{ temperature = {start} }}
         materials.si = {{ density = 2330.0, conductivity = "50*T**3", heat_capacity = "0.0003*T**3" }}
@@ -154,8 +154,8 @@ def test_what_float32_does_not_resolve_is_told() -> None:
         time = { end = 1.0 }
         regions = [{ material = "m" }, { material = "n", where = "x > 0.005" }]
         initial = { temperature = "10 + 20000*x" }
-        materials.m.heat_capacity = { T = [10, 20, 300], value = [1e-6, 1.0, 1e3] }
-        materials.n.heat_capacity = { T = [10, 200, 300], value = [1e3, 1, 1e-6] }
+        materials.m.heat_capacity = { T = [10, 20, 21, 300], value = [1e-4, 1e-4, 1e3, 1e3] }
+        materials.n.heat_capacity = { T = [10, 199, 200, 300], value = [1e3, 1e3, 1e-4, 1e-4] }
         materials.m.density = 1.0
         materials.n.density = 1.0
         materials.m.conductivity = 1.0
@@ -165,3 +165,26 @@ def test_what_float32_does_not_resolve_is_told() -> None:
     assert any("float32 rounds temperatures at" in each and "materials." in each for each in told)
     finer = scenario.model_copy(update={"compute": scenario.compute.model_copy(update={"precision": "float64"})})
     assert not any("rounds temperatures" in str(issue) for issue in build_problem(finer).warnings())
+
+
+@pytest.mark.parametrize("integrator", ["euler", "implicit", "steady"])
+def test_a_given_temperature_is_exact_where_the_conductivity_leaps(integrator: str, tmp_path: Path) -> None:
+    """Four cells from 627 to 300 K, k = 20 below 500 K and 5 above: in the steady state the heat is the integral of k
+    over the length, with any number of cells, by any integrator."""
+    time = 'integrator = "steady"' if integrator == "steady" else f'end = 2000.0, integrator = "{integrator}"'
+    found = results(
+        f"""
+        grid = {{ cells = [4, 1, 1], size = [0.04, 0.01, 0.01] }}
+        time = {{ {time} }}
+        compute.precision = "float64"
+        regions = [{{ material = "solid" }}]
+        initial = {{ temperature = 300.0 }}
+        materials.solid = {{ density = 5000.0, heat_capacity = 500.0, conductivity = "where(T < 500, 20, 5)" }}
+        boundary.x_min = {{ kind = "fixed", temperature = 627.0 }}
+        boundary.x_max = {{ kind = "fixed", temperature = 300.0 }}
+        output.probes = [{{ name = "first", at = [0.005, 0.005, 0.005], count = 1 }}]
+        output.results = [{{ name = "first", of = "probe('first')" }}]
+        """,
+        tmp_path,
+    )
+    assert found["first"] == pytest.approx(627.0 - 4635.0 / 8 / 5, abs=0.01)  # 20*200 + 5*127 W/m, an eighth of it

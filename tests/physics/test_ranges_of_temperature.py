@@ -60,7 +60,7 @@ def test_rows_of_files_count(tmp_path: Path) -> None:
         (tmp_path / "case.toml").write_text(BODY + inputs)
         tables = build_problem(load(tmp_path / "case.toml")).tabulated
         assert tables is not None
-        assert high <= tables.bounds.reached[1] <= 1.05 * high
+        assert high * (1 - 1e-9) <= tables.bounds.reached[1] <= 1.05 * high
 
 
 @pytest.mark.parametrize(

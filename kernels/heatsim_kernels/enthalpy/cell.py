@@ -21,11 +21,13 @@ import numpy as np
 from numba import int64
 
 from heatsim_kernels.enthalpy import surface_balance
-from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
+from heatsim_kernels.enthalpy.coefficients import CLOSED, FIXED, OTHER, OWN
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS
 from heatsim_kernels.runtime.fma import fma
 
-AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
+COEFFICIENT, AMBIENT = (surface_balance.SURFACE_TERMS.index(name) for name in ("coefficient", "ambient"))
+GIVEN = 0.5 * FIXED  # W/(m2 K), from which on a coefficient says that the temperature of the surface is given
+SAME_TEMPERATURE = 1e-6  # of 1 K and the offset: so close, a slope is that of a tangent
 NUMBERS = 6  # for each face of each cell class: see `EnthalpyMedium`
 # Passes at most where a coefficient follows the surface. Newton's take some five; where h leaps, half of them bisect.
 MAX_FACTOR_ITERATIONS = 64
@@ -68,6 +70,8 @@ class EnthalpyMedium(NamedTuple):
     temperature_pieces: int | np.int64
     conductivities_at: int | np.int64
     conductivity_pieces: int | np.int64
+    integrals_at: int | np.int64
+    integral_pieces: int | np.int64
     material: Any
     links: Any
     numbers: Any
@@ -116,14 +120,15 @@ def side_of(face, beyond, potential, paired):
 
 class LookUps(NamedTuple):
     """Device functions that look a state up in the tables of its material: the piece of a row that a value lies on, and
-    what that gives there; of u Kirchhoff's potential and the temperature, of that the resistivity and the conductivity
-    over k_ref."""
+    what that gives there; of u Kirchhoff's potential and the temperature, of that the resistivity, the conductivity
+    over k_ref and the potential."""
 
     piece: Any
     phi: Any
     temperature: Any
     resistivity: Any
     conductivity: Any
+    phi_at: Any
 
 
 class Functions(NamedTuple):
@@ -134,6 +139,7 @@ class Functions(NamedTuple):
     temperature: Any
     resistivity: Any
     conductivity: Any
+    phi_at: Any
     surface_heat: Any
     between: Any
     passing: Any
@@ -282,14 +288,27 @@ def _look_ups(inlined, read) -> LookUps:
     def resistivity(T, material, medium):
         return medium.one / conductivity(T, material, medium)
 
-    return LookUps(piece, phi, temperature, resistivity, conductivity)
+    @inlined
+    def phi_at(T, material, medium):
+        return on_piece(T, material, medium.pieces, medium.integrals_at, medium.integral_pieces)
+
+    return LookUps(piece, phi, temperature, resistivity, conductivity, phi_at)
 
 
 def _build_surface_heat(inlined, called, look, read):
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
-    piece, resistivity = look.piece, look.resistivity
+    piece, resistivity, phi_at = look.piece, look.resistivity, look.phi_at
     bracketed = inlined(_bracketed)
+
+    @inlined
+    def from_given(T, surface, half_cell, material, medium):
+        """Heat from a surface of given temperature, W/m2, exact whatever k does between, and the slope of the line
+        through it and none."""
+        entering = (phi_at(surface, material, medium) - phi_at(T, material, medium)) / half_cell
+        if abs(surface - T) > SAME_TEMPERATURE * (medium.one + abs(T)):
+            return entering, entering / (surface - T)
+        return entering, medium.one / (half_cell * resistivity(T, material, medium))
 
     @inlined
     def terms_near(x, factor, terms, medium, boundary):
@@ -311,6 +330,9 @@ def _build_surface_heat(inlined, called, look, read):
         given = terms_at(boundary.values, boundary.start + place, boundary.size)
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 5)
+        if given[COEFFICIENT] >= GIVEN:
+            entering, less = from_given(T, given[AMBIENT], half_cell, material, medium)
+            return entering, less, False
         factor = int64(read(boundary.factor, place)) if boundary.follow != 0 else int64(0)
         x, r, entering, less = T, zero, zero, zero
         low, high, moved, sides, constant = T, T, zero, 0, False

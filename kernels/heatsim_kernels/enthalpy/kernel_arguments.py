@@ -81,14 +81,13 @@ def heat_rows(coefficients: NonlinearCoefficients, forcing: Forcing, dtype: np.d
     return np.asarray(table.astype(dtype))
 
 
-def piece_numbers(tables: EnthalpyTables, dtype: np.dtype) -> tuple[np.ndarray, tuple[int, int, int, int, int]]:
+def piece_numbers(tables: EnthalpyTables, dtype: np.dtype) -> tuple[np.ndarray, tuple[int, ...]]:
     """The pieces of all materials, flat, and where they are: the fields of `cell.EnthalpyMedium` from
-    `potential_pieces` to `conductivity_pieces`."""
-    of = tables.potentials, tables.temperatures, tables.conductivities
-    flat = np.concatenate([table.astype(dtype).reshape(-1) for table in of])
-    potential, temperature, conductivity = (table.shape[2] for table in of)
-    places = potential, of[0].size, temperature, of[0].size + of[1].size, conductivity
-    return flat, places
+    `potential_pieces` to `integral_pieces`."""
+    of = tables.potentials, tables.temperatures, tables.conductivities, tables.integrals
+    starts = np.cumsum([0, *(table.size for table in of)]).tolist()
+    places = [number for start, table in zip(starts, of, strict=False) for number in (start, table.shape[2])]
+    return np.concatenate([table.astype(dtype).reshape(-1) for table in of]), tuple(places[1:])
 
 
 def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:

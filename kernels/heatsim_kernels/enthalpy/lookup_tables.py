@@ -3,6 +3,7 @@
     u = (H(T) - H(T_ref)) / C_ref     K, the state: enthalpy counted from the reference temperature, as an offset
     T(u)                              K, temperature offset over T_ref
     phi(u) = Phi / k_ref              K, Kirchhoff's potential counted from T_ref: heat flows down its slope
+    phi(T)                            K, the same over the temperature
     k(T) / k_ref                      conductivity over that at T_ref
 
 Each curve is a table of cubics, see `pieces`, with knots where the material asks for them: at those of its properties,
@@ -37,6 +38,7 @@ RATIO_OF_STATES = 1.005  # of k and of C, at most, between neighbouring states t
 STATES_OF_PIECE = 49  # between two knots of the properties, at least, unless these are so many that they are enough
 MANY_KNOTS = 1000
 CANDIDATES = 129  # among which a better reference is looked for, at equal steps and at equal ratios
+MANY_ROUNDINGS = 1e4  # of an enthalpy, between two states: closer ones would say nothing of slopes
 MUCH_BETTER = 0.25  # of the rounding about the middle
 
 
@@ -46,7 +48,7 @@ class EnthalpyTables:
 
     reference: T_ref, on the absolute scale if there is radiation, K.
     conductivity, capacity: (m,) k_ref, W/(m K), and C_ref, J/(m3 K), at T_ref.
-    potentials, temperatures, conductivities: phi(u), T(u) and k(T)/k_ref.
+    potentials, temperatures, conductivities, integrals: phi(u), T(u), k(T)/k_ref and phi(T).
     straight: (m,) bool, the materials that do not depend on temperature, T = phi = u and k = k_ref.
     curves: the exact curves; origins: (m,) H at u = 0, J/m3.
     error: (m,) the relative error of the heat capacity and the conductivity that the tables hold, at most.
@@ -59,6 +61,7 @@ class EnthalpyTables:
     potentials: np.ndarray
     temperatures: np.ndarray
     conductivities: np.ndarray
+    integrals: np.ndarray
     straight: np.ndarray
     curves: tuple[EnthalpyCurves, ...] = field(repr=False)
     origins: np.ndarray = field(repr=False)
@@ -150,23 +153,25 @@ def tabulate(
     found = [
         _Curves(material, of, reference, *unit) for material, of, unit in zip(materials, all_curves, units, strict=True)
     ]
-    names = "potential", "temperature", "conductivity"
-    potentials, temperatures, conductivities = (as_table([getattr(each, name) for each in found]) for name in names)
-    if not all(np.isfinite(table[:, 1:]).all() for table in (potentials, temperatures, conductivities)):
+    tables = {
+        "potentials": as_table([each.potential for each in found]),
+        "temperatures": as_table([each.temperature for each in found]),
+        "conductivities": as_table([each.conductivity for each in found]),
+        "integrals": as_table([each.integral for each in found]),
+    }
+    if not all(np.isfinite(table[:, 1:]).all() for table in tables.values()):
         raise ValueError("enthalpies or potentials are too large for numbers of 64 bits")
     low, high = reached or _span(materials, reference)
     return EnthalpyTables(
-        reference,
-        np.array([k for k, _ in units]),
-        np.array([C for _, C in units]),
-        potentials,
-        temperatures,
-        conductivities,
-        np.array([material.is_linear for material in materials]),
-        all_curves,
-        np.array([each.origin for each in found]),
-        np.array([each.error for each in found]),
-        (low - reference, high - reference),
+        reference=reference,
+        conductivity=np.array([k for k, _ in units]),
+        capacity=np.array([C for _, C in units]),
+        straight=np.array([material.is_linear for material in materials]),
+        curves=all_curves,
+        origins=np.array([each.origin for each in found]),
+        error=np.array([each.error for each in found]),
+        reached=(low - reference, high - reference),
+        **tables,
     )
 
 
@@ -203,12 +208,12 @@ def _span(materials: Sequence[EnthalpyMaterial], reference: float) -> tuple[floa
 
 
 class _Curves:
-    """The pieces of one material: potential and temperature over u, conductivity over offsets; H at u = 0; and the
-    error of the worst."""
+    """The pieces of one material: potential and temperature over u, conductivity and potential over offsets; H at
+    u = 0; and the error of the worst."""
 
     def __init__(self, material: EnthalpyMaterial, of: EnthalpyCurves, reference: float, k: float, C: float) -> None:
         self.origin, self.error = enthalpy_at(of, reference), 0.0
-        self.potential = self.temperature = straight_pieces()
+        self.potential = self.temperature = self.integral = straight_pieces()
         self.conductivity = pieces_of_lines(np.zeros(1), np.ones(1))
         if material.is_linear:
             return
@@ -218,13 +223,17 @@ class _Curves:
         if not np.all(np.diff(u) > 0):
             raise ValueError("heat capacities lie so far apart that different enthalpies are the same in 64 bits")
         breaks = np.isin(states, of.enthalpy) if len(of.temperature) <= MANY_KNOTS else np.zeros(len(states), bool)
-        self.potential = self._fitted(u, (at.potential - float(zero.potential)) / k, breaks)
+        T, start = at.temperature - reference, float(zero.potential)
+        phi = (at.potential - start) / k
+        self.potential = self._fitted(u, phi, breaks, start / k)
         if material.latent > 0 or np.ptp(material.capacity) > 0:
-            self.temperature = self._fitted(u, at.temperature - reference, breaks)
+            self.temperature = self._fitted(u, T, breaks, reference)
         self.conductivity = self._of_conductivity(of, k, reference)
+        apart = np.append(True, np.diff(T) > MANY_ROUNDINGS * np.finfo(float).eps * np.abs(at.temperature[1:]))
+        self.integral = self._fitted(T[apart], phi[apart], breaks[apart], start / k)
 
-    def _fitted(self, x: np.ndarray, y: np.ndarray, breaks: np.ndarray) -> np.ndarray:
-        pieces, error = fit_pieces(x, y, breaks=breaks)
+    def _fitted(self, x: np.ndarray, y: np.ndarray, breaks: np.ndarray, offset: float) -> np.ndarray:
+        pieces, error = fit_pieces(x, y, breaks=breaks, offset=offset)
         self.error = max(self.error, error)
         return pieces
 
@@ -259,7 +268,7 @@ def _states(of: EnthalpyCurves, origin: float) -> np.ndarray:
             shares = np.unique(np.concatenate((shares, 1 - curved[::-1] if falls else curved)))
         found.append(_enthalpies_between(of, i, shares))
     inside = np.unique(np.concatenate(found))
-    rounding = 8 * np.finfo(float).eps * np.maximum(np.abs(inside[1:]), abs(origin))
+    rounding = MANY_ROUNDINGS * np.finfo(float).eps * np.maximum(np.abs(inside[1:]), abs(origin))
     inside = inside[np.append(True, np.diff(inside) > rounding)]
     wide = float(np.ptp(inside)) or 1.0
     return np.concatenate(([inside[0] - wide], inside, [inside[-1] + wide]))

@@ -39,16 +39,16 @@ Piece = tuple[float, float, float, float, float]
 
 
 def fit_pieces(
-    x: np.ndarray, y: np.ndarray, *, of_slopes: bool = True, breaks: np.ndarray | None = None
+    x: np.ndarray, y: np.ndarray, *, of_slopes: bool = True, breaks: np.ndarray | None = None, offset: float = 0.0
 ) -> tuple[np.ndarray, float]:
     """The pieces of one curve, (PIECE_NUMBERS, n): knot, a, b, c, e; and the relative error that they keep to.
 
     x: (n,) in increasing order; y: (n,) exact. Between neighbouring x the curve has to be smooth. The first piece
     serves all x below the second knot. Through the first two points and the last two go straight lines without an end.
     of_slopes: whether the tolerance is on slopes, or on values. breaks: (n,) bool, where a curve bends more sharply
-    than elsewhere: no piece of a few points goes across.
+    than elsewhere: no piece of a few points goes across. offset: what was taken off y, whose rounding is in it.
     """
-    curve = _Curve(x, y, of_slopes, np.zeros(len(x), bool) if breaks is None else breaks)
+    curve = _Curve(x, y, of_slopes, np.zeros(len(x), bool) if breaks is None else breaks, abs(offset))
     for tolerance in TOLERANCES:
         found = _fit(curve, tolerance, PIECES)
         if found is not None:
@@ -67,6 +67,7 @@ class _Curve(NamedTuple):
     y: np.ndarray
     of_slopes: bool
     breaks: np.ndarray
+    offset: float
 
 
 def _fit(curve: _Curve, tolerance: float, most: int) -> np.ndarray | None:
@@ -197,7 +198,7 @@ def _fits(curve: _Curve, first: int, end: int, tolerance: float) -> bool:
     exact, found = y[first : end + 1], a + d * (b + d * (c + d * e))
     if not curve.of_slopes:
         return bool(np.all(np.abs(found - exact) <= tolerance * np.abs(exact)))
-    rounding = 1e-14 * float(np.abs(y[[1, -2]]).max() + abs(y[-2] - y[1]))
+    rounding = 1e-14 * (float(np.abs(exact).max()) + curve.offset)
     return bool(np.all(np.abs(np.diff(found) - np.diff(exact)) <= tolerance * np.abs(np.diff(exact)) + rounding))
 
 

@@ -123,8 +123,11 @@ def pointed(m):
     """The medium with pointers in place of arrays, to which functions would count references, cell by cell."""
     numbers, pieces = (m.zero, m.half, m.one, m.four), (pointer(m.pieces), m.potential_pieces)
     places = m.temperatures_at, m.temperature_pieces, m.conductivities_at, m.conductivity_pieces
+    integrals = m.integrals_at, m.integral_pieces
     faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
-    return EnthalpyMedium(*numbers, *pieces, *places, *faces, m.uniform, m.paired, m.several, pointer(m.class_ids))
+    return EnthalpyMedium(
+        *numbers, *pieces, *places, *integrals, *faces, m.uniform, m.paired, m.several, pointer(m.class_ids)
+    )
 
 
 @called
