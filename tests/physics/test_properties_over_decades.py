@@ -154,8 +154,8 @@ def test_what_float32_does_not_resolve_is_told() -> None:
         time = { end = 1.0 }
         regions = [{ material = "m" }, { material = "n", where = "x > 0.005" }]
         initial = { temperature = "10 + 20000*x" }
-        materials.m.heat_capacity = { T = [10, 20, 21, 300], value = [1e-4, 1e-4, 1e3, 1e3] }
-        materials.n.heat_capacity = { T = [10, 199, 200, 300], value = [1e3, 1e3, 1e-4, 1e-4] }
+        materials.m.heat_capacity = { T = [10, 60, 61, 300], value = [1e-4, 1e-4, 1e3, 1e3] }
+        materials.n.heat_capacity = { T = [10, 160, 161, 300], value = [1e3, 1e3, 1e-4, 1e-4] }
         materials.m.density = 1.0
         materials.n.density = 1.0
         materials.m.conductivity = 1.0
