@@ -51,8 +51,8 @@ class BoundedInputs(NamedTuple):
 
 
 def find_temperature_bounds(inputs: BoundedInputs, hottest: float = 0.0) -> TemperatureBounds:
-    """The temperatures that are sure to occur, and those between which the body stays, K. hottest: a temperature, K, up
-    to which a bound without an end is to reach, if that is higher than the usual one.
+    """The temperatures that are sure to occur, and those between which the body stays, K. hottest: a temperature, K,
+    that a run has shown to be needed, if it is higher than what is found.
 
     Where sources that depend on temperature heat a body as warm as the warmest input, there is no bound above it.
     """
@@ -74,7 +74,7 @@ def find_temperature_bounds(inputs: BoundedInputs, hottest: float = 0.0) -> Temp
         if any(_followed(inputs, end + BEYOND_K)[1] for end in {within[1], high} - {np.inf}):
             high = np.inf
     most = max(MAX_TEMPERATURE_K, 2.0 * known[1], hottest)
-    open_above, high = high > most, min(high, most)
+    open_above, high = high > most or hottest > high, max(min(high, most), hottest)
     margin = 0.01 * (high - low) or 1.0
     possible = max(0.0, low - margin), high + margin
     return TemperatureBounds(known, (low, high), possible, most, open_above)

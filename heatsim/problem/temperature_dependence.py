@@ -59,7 +59,7 @@ class TabulatedMaterials(NamedTuple):
     @property
     def hottest(self) -> float:
         """The highest temperature that steps are made for where there is no sure bound, K; else 0."""
-        return self.bounds.hottest if self.bounds.open_above else 0.0
+        return self.bounds.reached[1] if self.bounds.open_above else 0.0
 
 
 def tabulate_materials(
@@ -77,7 +77,7 @@ def tabulate_materials(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             middle = reference - scenario.zero
             middle = finest_reference(materials, middle, bounds.known) if may_move else middle
-            tables = tabulate(materials + ambient, middle, bounds.possible)
+            tables = tabulate(materials + ambient, middle, bounds.possible, trim=not bounds.open_above)
     except (ValueError, OverflowError) as error:
         message = f"expected properties whose heat content can be tabulated: {error}"
         raise ScenarioError([scenario.issue_at(("materials",), message, UNTABULATED_HINT)]) from None

@@ -8,12 +8,15 @@ was stopped on the way.
 
 from __future__ import annotations
 
+import time
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
+MAX_SHARE = 0.02  # of the time of a run, for looks
+OVERSHOOT = 0.1  # of a range that is sure, by which solvers may pass it for a while: the last values go on there
 GROWTH = 2.0  # of the highest temperature, in kelvin, with which a run starts anew
 
 
@@ -25,23 +28,32 @@ class RangeLeft(Exception):
         self.wanted = wanted
 
 
-def has_open_range(problem: Problem) -> bool:
-    """Whether a body may leave the range that its steps are made for, and that matters."""
-    tables, chosen = problem.tabulated, problem.scenario.time.chosen
-    if tables is None or not tables.bounds.open_above or problem.scenario.time.is_steady:
-        return False
-    factors = getattr(problem.coefficients, "factors", None) is not None
-    return factors or (chosen is not None and not chosen.solves)
+class RangeWatch:
+    """Looks at the temperatures of a run, at no more than a share of its time, and at its end."""
+
+    def __init__(self, state: State) -> None:
+        problem = state.problem
+        self._state, self._spent, self._last = state, 0.0, -inf
+        self._wanted = problem.tabulated is not None and not problem.scenario.time.is_steady
+
+    def look(self, *, at_end: bool) -> None:
+        """Raise `RangeLeft` where the body is warmer than its steps and its tables are made for."""
+        begun = time.perf_counter()
+        if not self._wanted or not (at_end or begun - self._last > self._spent / MAX_SHARE):
+            return
+        _require_within_range(self._state)
+        self._last = time.perf_counter()
+        self._spent = self._last - begun
 
 
-def require_within_range(state: State) -> None:
-    """Raise `RangeLeft` where the body is warmer than its steps are made for."""
+def _require_within_range(state: State) -> None:
     problem = state.problem
     if problem.tabulated is None:
         return
-    zero, (_, high) = problem.scenario.zero, problem.tabulated.bounds.possible
+    bounds, zero = problem.tabulated.bounds, problem.scenario.zero
+    low, high = bounds.possible
     hottest = state.extremes()[1] - zero
-    if hottest > high:
+    if hottest > high + (0.0 if bounds.open_above else OVERSHOOT * (high - low)):
         unit = problem.scenario.unit
         message = (
             f"the body reached {hottest + zero:.6g} {unit} at t = {state.time:g} s, and its steps are stable up to "

@@ -19,7 +19,7 @@ from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.ledger import require_energy
 from heatsim.simulation.over_time import OverTime
-from heatsim.simulation.range_watch import has_open_range, require_within_range
+from heatsim.simulation.range_watch import RangeWatch
 from heatsim.simulation.state import State
 from heatsim.simulation.state_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
@@ -98,7 +98,7 @@ def simulate(
                 if stop is None and over_time is None
                 else (WatchedSteps(state, over_time or OverTime(()), stop))
             )
-            looks = has_open_range(state.problem)
+            watch = RangeWatch(state)
             agenda = _agenda(state.problem, recorders, end)
             if checkpointing is not None and checkpointing.saved is not None:
                 checkpointing.restore(steps, recorders)
@@ -117,8 +117,7 @@ def simulate(
                 met = stop is not None and stop.met is not None
                 if met or event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
-                if looks:
-                    require_within_range(state)
+                watch.look(at_end=event == end)
                 if event == inf:
                     require_steady_state(state)
                 _record(state, [each for each in recorders if each.times] if met else due, timings)

@@ -141,17 +141,24 @@ class EnthalpyTables:
 
 
 def tabulate(
-    materials: Sequence[EnthalpyMaterial], reference: float, reached: tuple[float, float] | None = None
+    materials: Sequence[EnthalpyMaterial],
+    reference: float,
+    reached: tuple[float, float] | None = None,
+    *,
+    trim: bool = False,
 ) -> EnthalpyTables:
     """Tables of materials about a reference temperature.
 
     reached: temperatures between which the body is taken to stay; by default all those between the knots of the
-    materials. Raises `ValueError` where enthalpies or potentials are no numbers of 64 bits.
+    materials. trim: whether tables hold no more than those, so that searches are short; beyond, the last values go on.
+    Raises `ValueError` where enthalpies or potentials are no numbers of 64 bits.
     """
     all_curves = tuple(curves(material) for material in materials)
     units = [_at_reference(material, reference) for material in materials]
+    span = reached if trim else None
     found = [
-        _Curves(material, of, reference, *unit) for material, of, unit in zip(materials, all_curves, units, strict=True)
+        _Curves(material, of, reference, unit, span)
+        for material, of, unit in zip(materials, all_curves, units, strict=True)
     ]
     tables = {
         "potentials": as_table([each.potential for each in found]),
@@ -211,14 +218,25 @@ class _Curves:
     """The pieces of one material: potential and temperature over u, conductivity and potential over offsets; H at
     u = 0; and the error of the worst."""
 
-    def __init__(self, material: EnthalpyMaterial, of: EnthalpyCurves, reference: float, k: float, C: float) -> None:
+    def __init__(
+        self,
+        material: EnthalpyMaterial,
+        of: EnthalpyCurves,
+        reference: float,
+        unit: tuple[float, float],
+        span: tuple[float, float] | None,
+    ) -> None:
+        """unit: k and C at the reference; span: temperatures beyond which the last values go on, if not all."""
+        k, C = unit
         self.origin, self.error = enthalpy_at(of, reference), 0.0
         self.potential = self.temperature = self.integral = straight_pieces()
         self.conductivity = pieces_of_lines(np.zeros(1), np.ones(1))
         if material.is_linear:
             return
+        zero = state_at(of, np.array(self.origin))
+        of = of if span is None else _trimmed(of, *span)
         states = _states(of, self.origin)
-        at, zero = state_at(of, states), state_at(of, np.array(self.origin))
+        at = state_at(of, states)
         u = (states - self.origin) / C
         if not np.all(np.diff(u) > 0):
             raise ValueError("heat capacities lie so far apart that different enthalpies are the same in 64 bits")
@@ -248,6 +266,30 @@ class _Curves:
         fitted, error = pieces_through(knots, values)
         self.error = max(self.error, error)
         return fitted
+
+
+def _trimmed(of: EnthalpyCurves, low: float, high: float) -> EnthalpyCurves:
+    """The curves between two temperatures, with the values there beyond them."""
+    T = of.temperature
+    low, high = min(max(low, float(T[0])), float(T[-1])), max(min(high, float(T[-1])), float(T[0]))
+    inside = (low < T) & (high > T)
+    if not low < high:  # all that is reached lies beyond the knots, where nothing changes
+        high = low + 1.0
+    heats = np.array([enthalpy_at(of, end) for end in (low, high)])
+    ends = state_at(of, heats)
+    capacity = np.interp((low, high), T, of.capacity)
+
+    def between(at_ends: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return np.concatenate((at_ends[:1], values[inside], at_ends[1:]))
+
+    return EnthalpyCurves(
+        between(np.array([low, high]), T),
+        between(ends.conductivity, of.conductivity),
+        between(capacity, of.capacity),
+        between(heats, of.enthalpy),
+        between(ends.potential, of.potential),
+        between(ends.melted, of.melted),
+    )
 
 
 def _states(of: EnthalpyCurves, origin: float) -> np.ndarray:
