@@ -233,6 +233,15 @@ class Problem:
         return float(min(known)), float(max(known))
 
     @property
+    def rounding(self) -> float:
+        """What rounding makes of temperatures that are found from heats and potentials of tables, at most, K; 0 where
+        nothing depends on temperature: offsets are kept themselves."""
+        if not self.temperature_dependent:
+            return 0.0
+        hottest = max(abs(each - self.scenario.zero) for each in self.given_temperatures)
+        return float(np.finfo(self.dtype).eps) * hottest
+
+    @property
     def known_temperatures(self) -> tuple[float, float]:
         """The same, or of those that the stop speaks of."""
         clauses = self.scenario.stop.alternatives if self.scenario.stop else ()
