@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, accurate_step, step_weight
+from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, step_weight
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ MAX_SHARE_OF_EULER = 0.8  # of its seconds: the estimates are rough, and nothing
 MAX_UPDATES_OF_EULER = 2e8  # cell updates that take any machine less than a second
 CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes however few there are
 CELLS_OF_SOURCES, SECONDS_OF_SOURCES = 100_000, 3e-4  # the same, and s, of sources that depend on temperature
+UPDATES_A_SECOND = MAX_UPDATES_OF_EULER
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
 TIMED_STEPS = 8  # steps timed at once, as a run takes them
 UNTIMED = StepCost(0.0, 0.0)
@@ -73,6 +74,7 @@ def recommend(
     of_euler, step = _for_euler(problem, device, tolerance)
     first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
     launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
+    launch += int(seconds_of_inputs(problem) * UPDATES_A_SECOND)
     few = not first.refused and first.steps * (problem.grid.cells + launch) <= MAX_UPDATES_OF_EULER
     within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
     reason = f"{first.steps} steps{within} are done in no time"
@@ -117,7 +119,10 @@ def _typical_cost(problem: Problem) -> StepCost:
 
     cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
     more = 0.0 if problem.temperature_sources is None else SECONDS_OF_SOURCES
-    return StepCost(*(more + call + cells * cell for call, cell in zip(SECONDS_A_CALL, SECONDS_A_CELL, strict=True)))
+    step, sweep = (
+        more + call + cells * cell for call, cell in zip(SECONDS_A_CALL[:2], SECONDS_A_CELL[:2], strict=True)
+    )
+    return StepCost(step, sweep, seconds_of_inputs(problem))
 
 
 def _is_settled(estimates: list[IntegratorEstimate]) -> bool:

@@ -69,10 +69,12 @@ class SolverBytes(NamedTuple):
 
 
 class StepCost(NamedTuple):
-    """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone."""
+    """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone; `inputs`: of the host beside them, for what
+    depends on time in each step or stage."""
 
     step: float
     sweep: float
+    inputs: float = 0.0
 
 
 @dataclass(frozen=True)

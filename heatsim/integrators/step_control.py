@@ -35,6 +35,8 @@ MIN_STEP_ERROR = 1e-11  # of a step, as a share of the range: what is less is ro
 SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear solver
 MIN_RANGE_K = 1e-9  # K; what is so small is rounding
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
+# Errors that fall more slowly than dt to this power, of attempts up to so many times the stability limit, are rounding.
+ROUNDING_ORDER, ROUNDING_SEEN_BELOW = 1.2, 2.0
 MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
 # distribution in time: a step with the error of one at age t is PASSES s/t times as long.
@@ -185,9 +187,9 @@ class ErrorControl:
     """Steps as large as the tolerance allows.
 
     The estimated error of a step, the largest of any cell, is kept below `allowed_step_error` times the rise, which is
-    the hottest less the coldest temperature of any solved cell so far, in K. Steps between two events are
-    equal; a step grows only if that is worth another matrix. `order`: power of the step with which its error falls;
-    `longest`: step allowed, s.
+    the hottest less the coldest temperature of any solved cell so far, in K; or below what rounding was seen to make of
+    it, which no shorter step takes away. Steps between two events are equal; a step grows only if that is worth another
+    matrix. `order`: power of the step with which its error falls; `longest`: step allowed, s.
     """
 
     def __init__(
@@ -208,6 +210,8 @@ class ErrorControl:
         self._low, self._high = state.extent_at_start
         self._least, self._accepted, self._limit = problem.min_step, accepted, limit
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
+        self._rounding, self._most_rounding = 0.0, problem.rounding  # K, seen, and the most that it may be
+        self._rejected = (0.0, 0.0)  # s, K: the last attempt at this step, and its error
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each step."""
@@ -232,12 +236,14 @@ class ErrorControl:
         """It yields after each step."""
 
     def state(self) -> SavedState:
-        """The range of temperatures so far, the size of the next step, and the state of the method."""
-        return {"low": self._low, "high": self._high, "size": self._size, "method": self._integrator.state()}
+        """The range of temperatures so far, the size of the next step, rounding, and the state of the method."""
+        found = {"low": self._low, "high": self._high, "size": self._size, "rounding": self._rounding}
+        return {**found, "method": self._integrator.state()}
 
     def restore(self, saved: SavedState) -> None:
         """Go on from what `state` gave."""
         self._low, self._high, self._size = saved["low"], saved["high"], saved["size"]
+        self._rounding = saved.get("rounding", 0.0)
         self._integrator.restore(saved["method"])
 
     def _try(self, dt: float, least: float, share: float) -> tuple[TrialStep | None, float]:
@@ -258,10 +264,25 @@ class ErrorControl:
             why = f"steps of {dt:.3g} s are too long"
             raise following.runaway(self._state.temperature(), self._state.time, why) from None
         require_finite(isfinite(trial_step.error + trial_step.high - trial_step.low), self._state)
+        self._look_for_rounding(dt, trial_step.error)
         temperature_range = max(self._high, trial_step.high) - min(self._low, trial_step.low)
-        error = trial_step.error / (share * max(temperature_range, MIN_RANGE_K))
+        error = trial_step.error / max(share * max(temperature_range, MIN_RANGE_K), self._rounding)
         factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / self._order), MIN_FACTOR), MAX_FACTOR)
-        return (trial_step if error <= 1.0 or dt <= least else None), factor
+        taken = error <= 1.0 or dt <= least
+        self._rejected = (0.0, 0.0) if taken else (dt, trial_step.error)
+        return (trial_step if taken else None), factor
+
+    def _look_for_rounding(self, dt: float, error: float) -> None:
+        """Take the error of the last attempt for rounding if that of a shorter one is not less as it would have to be.
+
+        Below the stability limit an error in time falls like dt^2 or faster; rounding falls like dt at most, or is gone
+        where nothing is rounded to another value any more.
+        """
+        before, rejected = self._rejected
+        if not 0.0 < dt < 0.5 * before or before > ROUNDING_SEEN_BELOW * self._state.problem.stability_limit:
+            return
+        if (error == 0.0 or error > rejected * (dt / before) ** ROUNDING_ORDER) and rejected <= self._most_rounding:
+            self._rounding = max(self._rounding, min(2.0 * rejected, self._most_rounding))
 
 
 def step_share(tolerance: float, order: int, error_constant: float) -> float:

@@ -105,6 +105,11 @@ class BoundaryFaces:
         """All values of the faces, numbers or expressions."""
         return [value for patch in self for value in patch.condition.inputs.values()]
 
+    @property
+    def temperature_inputs(self) -> list[object]:
+        """Those that are temperatures."""
+        return [value for patch in self for value in patch.condition.temperatures.values()]
+
     def uneven(self, material_dependence: bool) -> tuple[bool, bool, bool]:
         """For axes x, y, z, whether values at their faces may differ from cell to cell; material_dependence: whether a
         material depends on temperature, so that tangents stand for all faces that are not given."""

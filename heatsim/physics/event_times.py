@@ -19,6 +19,7 @@ from heatsim.scenario.expressions.time_series import TimeSeries
 MAX_DISCONTINUITIES = 20_000  # jumps of a run; what switches more often is left to the error control, and told
 MAX_MARKS = 20_000  # times of a run at which steps end to follow inputs; what bends more often is told
 FIRST_INTERVALS, MAX_INTERVALS = 64, 600_000  # looked at together, and in all
+ASIDE = 0.0382491  # of a first interval: edges that far from round times, which jumps are at
 SHORTEST = 1e-13  # of the run: an interval that is cut no more
 BISECTION_STEPS = 60
 FOLLOWED = 0.05  # of the range of an input: how far it may be off straight lines between the times at which steps end
@@ -100,6 +101,8 @@ def _jumps(expression: Expression, end: float) -> tuple[float, ...] | None:
 def _changes(jumping: Expression, difference: Expression | None, end: float) -> list[float] | None:
     """The first times at which a truth or a floor is no longer what it was. difference: whose sign decides a truth."""
     edges = np.linspace(0.0, end, FIRST_INTERVALS + 1)
+    # Where an edge is the time of a jump, a bound and a value may round to different sides of it.
+    edges[1:-1] += ASIDE * (edges[1] - edges[0])
     starts, ends = edges[:-1], edges[1:]
     low, high = [], []
     seen = 0
@@ -157,7 +160,7 @@ def _marks(expression: Expression, end: float, longest: float) -> tuple[float, .
     jumps = _jumps(expression, end)
     if jumps is None:
         return None
-    starts, ends = _between(jumps, end)
+    starts, ends = intervals_between(jumps, end)
     values = _finite(_at(expression, np.concatenate((starts, ends))))
     low, high, seen = float(values.min(initial=0.0)), float(values.max(initial=0.0)), 0
     parked: list[tuple[np.ndarray, ...]] = []  # intervals by start, end, and what they are off a straight line at most
@@ -184,7 +187,7 @@ def _marks(expression: Expression, end: float, longest: float) -> tuple[float, .
     short = parts[1] - parts[0] < longest
     times = np.unique(np.concatenate((parts[0][short], parts[1][short])))
     inside = (times > 0.0) & (times < end)
-    at_jumps = np.isin(times, np.concatenate(_between(jumps, end)))  # whose own times do as well
+    at_jumps = np.isin(times, np.concatenate(intervals_between(jumps, end)))  # whose own times do as well
     return tuple(times[inside & ~at_jumps].tolist())
 
 
@@ -204,7 +207,7 @@ def _halved(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.concatenate((starts, middles)), np.concatenate((middles, ends))
 
 
-def _between(jumps: tuple[float, ...], end: float) -> tuple[np.ndarray, np.ndarray]:
+def intervals_between(jumps: tuple[float, ...], end: float) -> tuple[np.ndarray, np.ndarray]:
     """Intervals that have no jump inside: from just after one to just before the next."""
     times = np.array([0.0, *(time for time in jumps if 0.0 < time < end), end])
     starts, ends = times[:-1].copy(), times[1:].copy()

@@ -14,9 +14,10 @@ from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.problem.ambients import Ambients
+from heatsim.problem.explicit_accuracy import InputsInTime
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import VolumeSources
-from heatsim.scenario import Scenario
+from heatsim.scenario import Expression, Scenario
 
 MIN_STEP_SHARE = (
     1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity
@@ -74,6 +75,13 @@ class Inputs(NamedTuple):
     def discontinuities(self) -> frozenset[float]:
         """Times at which one jumps, s."""
         return frozenset[float]().union(*(each.discontinuities for each in self if each is not None))
+
+    def in_time(self, temperature_range: float) -> InputsInTime:
+        """What explicit steps have to follow; temperature_range: of the given temperatures, K."""
+        temperatures = [*self.faces.temperature_inputs, *self.ambients.inputs]
+        found = [each for each in temperatures if isinstance(each, Expression)]
+        sources, beams = self.sources, bool(self.sources.beams)
+        return InputsInTime(found, self.values, sources.traces, sorted(sources.switches), beams, temperature_range)
 
 
 def input_event_times(end: float, inputs: Inputs) -> tuple[float, ...]:

@@ -33,6 +33,7 @@ from heatsim.problem.events import (
     find_events,
     input_event_times,
 )
+from heatsim.problem.explicit_accuracy import AccurateSteps, InputsInTime, accurate_steps
 from heatsim.problem.painted_volumes import regions_off_their_shapes
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
@@ -216,10 +217,13 @@ class Problem:
         """The times at which steps have to end; recorded: see `find_events`."""
         return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded, self.marks.times)
 
-    @property
-    def first_record(self) -> float:
-        """The first time after the start at which something is recorded or looked at, s."""
-        return find_events(self.scenario, (), ()).after_start[0]
+    def accurate_explicit_steps(self, tolerance: float) -> AccurateSteps:
+        """How short steps of explicit Euler have to be for inputs and jumps, within a tolerance of the range."""
+        inputs, end = self.inputs, self.scenario.time.end
+        records = find_events(self.scenario, (), ()).after_start
+        given = self.given_temperatures
+        follows = inputs.in_time(given[1] - given[0]) if self.varies else InputsInTime([], [], [], [], False, 0.0)
+        return accurate_steps(follows, end, records, self.stability_limit, self.largest_step, tolerance)
 
     @property
     def given_temperatures(self) -> tuple[float, float]:
@@ -227,6 +231,15 @@ class Problem:
         scenario's unit."""
         known = [*self.initial.range(), *self.boundary_faces.temperatures(), *(self.ambient_offsets + self.reference)]
         return float(min(known)), float(max(known))
+
+    @property
+    def rounding(self) -> float:
+        """What rounding makes of temperatures that are found from heats and potentials of tables, at most, K; 0 where
+        nothing depends on temperature: offsets are kept themselves."""
+        if not self.temperature_dependent:
+            return 0.0
+        hottest = max(abs(each - self.scenario.zero) for each in self.given_temperatures)
+        return float(np.finfo(self.dtype).eps) * hottest
 
     @property
     def known_temperatures(self) -> tuple[float, float]:

@@ -212,13 +212,13 @@ class VolumeSources:
     @property
     def kinks(self) -> frozenset[float]:
         """Times at which a trace bends or a beam turns, s."""
-        return path_times(self._beams).union(*(trace.times.tolist() for trace in self._traces))
+        return path_times(self._beams).union(*(trace.times.tolist() for trace in self.traces))
 
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
         switched = discontinuity_times(self.inputs, self._scenario.time.end)
-        return switched.union(switches(self._beams), *(trace.discontinuities for trace in self._traces))
+        return switched.union(switches(self._beams), *(trace.discontinuities for trace in self.traces))
 
     @property
     def inputs(self) -> list[object]:
@@ -228,7 +228,13 @@ class VolumeSources:
         return [*(value for term in terms for value in (term.space, term.time)), *powers]
 
     @property
-    def _traces(self) -> list[PowerTrace]:
+    def switches(self) -> frozenset[float]:
+        """Times at which a beam goes on or off, s."""
+        return frozenset(switches(self._beams))
+
+    @property
+    def traces(self) -> list[PowerTrace]:
+        """The powers that traces give."""
         return [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, PowerTrace)]
 
     def check(self, times: np.ndarray) -> None:

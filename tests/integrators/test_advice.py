@@ -91,7 +91,7 @@ def _refused(n: int, tolerance: float) -> str:
 
 def test_inputs_that_swing_ask_for_more_explicit_steps() -> None:
     still = case([30, 1, 1], 1.0, boundary={"x_min": fixed(1.0)})
-    swinging = case([30, 1, 1], 1.0, boundary={"x_min": fixed("sin(9*t)")})
+    swinging = case([30, 1, 1], 1.0, boundary={"x_min": fixed("sin(30*t)")})
     assert not advice(problem_of(still)).estimates[0].refused
     assert "follow inputs" in advice(problem_of(swinging)).estimates[0].refused
 
