@@ -121,11 +121,12 @@ def _hiding(centre: np.ndarray, widths: np.ndarray, measures: list[np.ndarray], 
     """Which blocks may hide values far beyond those at the centres of their cells."""
     volumes = _times([np.add.reduceat(each, np.arange(0, len(each), _BLOCK)) for each in measures])
     size = np.where(np.isfinite(widths), widths, np.inf)
-    perhaps = size * volumes > allowed
+    perhaps = np.asarray(size * volumes > allowed)
     if not perhaps.any():
         return perhaps
     seen = _pieces(centre, np.maximum) - _pieces(centre, np.minimum)
-    return np.asarray(perhaps & (widths > WIDER * seen))
+    hidden: np.ndarray = perhaps & (widths > WIDER * seen)
+    return hidden
 
 
 def _pieces(values: np.ndarray, reduce: np.ufunc) -> np.ndarray:

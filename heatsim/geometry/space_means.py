@@ -22,6 +22,7 @@ from heatsim.scenario import Expression
 Window = tuple[slice, ...]  # along each axis of the cells
 
 _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
+_MANY = 2**12  # cells, of which it is worth while to find those
 _NOTHING = 1e-15  # of the greatest bound
 
 
@@ -185,7 +186,8 @@ def _means_of_factor(
         value = np.asarray(factor(**fixed), np.float64).reshape((1,) * len(axes))
         return _Factor(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
     part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
-    where = _window(factor, part, fixed) if windowed else [slice(0, n) for n in part.shape]
+    many = windowed and np.prod(part.shape) > _MANY
+    where = _window(factor, part, fixed) if many else [slice(0, n) for n in part.shape]
     seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
     counted = _shadow(inside, [axes.index(axis) for axis in own], where)
     means = cell_means(factor, seen, fixed, counted, by_distance, most)

@@ -348,7 +348,8 @@ class VolumeSources:
     def _power_of(self, windows: Sequence[Window]) -> float:
         """The power of the field, W, which is 0 outside of windows, if there are any."""
         assert self._field is not None
-        if not windows:
+        everywhere = tuple(slice(0, n) for n in self._grid.shape)
+        if not windows or everywhere in windows:
             return sum(
                 float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
                 for z, plane in enumerate(self._field)
