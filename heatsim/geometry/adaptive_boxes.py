@@ -57,6 +57,7 @@ class Boxes:
 
     def __init__(self, axes: tuple[str, ...], radial: bool, level: float, count: int) -> None:
         self._axes, self._radial, self._level, self._count = axes, radial, level, count
+        self._rules = (3, 5) if len(axes) == 1 else (2, 3)  # Gauss points an axis of two rules that are compared
         self._cell, self._looked = np.zeros(0, np.int64), False
         self._low, self._high = np.zeros((2, len(axes), 0))
         self._mean, self._doubt, self._volume = np.zeros((3, 0))
@@ -103,7 +104,7 @@ class Boxes:
     def settle(self, value: Expression, fixed: Mapping[str, float], tolerance: float, most: int) -> None:
         """Halve boxes until the share in doubt is within a tolerance, or at `most` points."""
         axes = len(self._axes)
-        cost = 2 * (2**axes + 3**axes)
+        cost = 2 * sum(points**axes for points in self._rules)
         hopeless = most - most // 8
         for _ in range(_ROUNDS):
             allowed = tolerance * self.whole
@@ -188,7 +189,7 @@ class Boxes:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(m,) means, integrals of their doubt, and volumes."""
         axes, volume, found = len(self._axes), self._volumes(low, high), []
-        for points in (2, 3):
+        for points in self._rules:
             places, weights = {}, np.ones(())
             for number, axis in enumerate(self._axes):
                 at, weight = gauss_places(low[number], high[number], points, self._radial and axis == "x")

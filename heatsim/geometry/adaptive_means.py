@@ -1,7 +1,7 @@
 """Means of an expression over the cells of a grid along one, two or three axes, by adaptive cubature.
 
-    +-----+-----+-----+     Each cell has its mean by two Gauss points an axis, of many cells by differences of their
-    |     |     |     |     centres (`difference_means`). Where these may not do, cells are halved again and again, each
+    +-----+-----+-----+     Each cell has its mean by Gauss points, of many cells by differences of their centres
+    |     |     |     |     (`difference_means`). Where these may not do, cells are halved again and again, each
     |     |--.--|     |     half with rules of two and of three points, until what is unsettled is a small share of the
     |     |  | :|     |     whole. A half is unsettled by as much as the two rules differ, and as its bounds (interval
     +-----+-----+-----+     arithmetic) allow values far beyond those sampled: a spike or a jump between the points is
@@ -23,7 +23,7 @@ from heatsim.geometry.axis_cells import Cells, bound_widths, centre_values
 from heatsim.geometry.difference_means import MANY, ROUNDING, means_by_differences
 from heatsim.scenario import Expression
 
-TOLERANCES = (1e-6, 1e-4, 1e-4)  # share of the whole that may stay unsettled, along one, two and three axes
+TOLERANCES = (1e-8, 1e-4, 1e-4)  # share of the whole that may stay unsettled, along one, two and three axes
 MOST_POINTS = 2**21  # at which an expression is evaluated, about, beyond those of the cells
 
 
@@ -68,7 +68,7 @@ def _cell_means(
         boxes = Boxes.of_cells(cells.ranges(), mean, found.suspects, cells.radial, level, found.whole, found.rounding)
         boxes.look_again(value, fixed)
     else:
-        finer, doubt = _two_points(value, cells, fixed, centre)
+        finer, doubt = _gauss_means(value, cells, fixed, centre)
         mean = np.where(np.isfinite(centre) & np.isfinite(finer), finer, centre)
         counts = np.isfinite(centre) if inside is None else np.isfinite(centre) & inside
         volume, known = np.where(counts, cells.volumes(), 0.0), np.where(counts, mean, 0.0)
@@ -81,23 +81,32 @@ def _cell_means(
     return CellMeans(boxes.means(mean), boxes.unsettled, boxes.whole)
 
 
-def _two_points(
+def _gauss_means(
     value: Expression, cells: Cells, fixed: Mapping[str, float], centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means over cells by two points an axis, and by how much they are in doubt."""
-    axes = len(cells.edges)
+    """Means over cells by Gauss points, and by how much they are in doubt: along one axis by as much as rules of three
+    and of five points differ; else, by two points an axis, by the order that their distance from the centres tells."""
     mean, doubt = np.empty((2, *cells.shape))
-    for part, some in cells.chunks(2**axes + 4):
-        places, weights = {}, np.ones(())
-        for number, (axis, (low, high)) in enumerate(some.ranges().items()):
-            at, weight = gauss_places(low, high, 2, some.radial and axis == "x")
-            spread = at.shape[:-1] + (1,) * number + (2,) + (1,) * (axes - 1 - number)
-            places[axis], weights = at.reshape(spread), weights * weight.reshape(spread)
-        values = np.broadcast_to(value(**places, **fixed), (*some.shape, *(2,) * axes))
-        mean[part], low, high = gauss_mean(values, weights, axes)
-        differ = np.abs(mean[part] - centre[part])
-        size = np.abs(mean[part]) + np.abs(centre[part]) + np.finfo(float).tiny
-        seen = np.maximum(high, centre[part]) - np.minimum(low, centre[part])
+    alone = len(cells.edges) == 1
+    for part, some in cells.chunks(10 if alone else 2 ** len(cells.edges) + 4):
+        mean[part], low, high = _gauss_rule(value, some, fixed, 5 if alone else 2)
+        other, least, most = _gauss_rule(value, some, fixed, 3) if alone else (centre[part],) * 3
+        differ = np.abs(mean[part] - other)
+        size = np.abs(mean[part]) + np.abs(other) + np.finfo(float).tiny
+        seen = np.maximum(high, most) - np.minimum(low, least)
         width = bound_widths(value, some, fixed)
-        doubt[part] = differ * np.minimum(1.0, 4.0 * differ / size) + hidden(width, seen, size)
+        doubt[part] = differ * (1.0 if alone else np.minimum(1.0, 4.0 * differ / size)) + hidden(width, seen, size)
     return mean, np.where(np.isfinite(doubt), doubt, 0.0)
+
+
+def _gauss_rule(
+    value: Expression, cells: Cells, fixed: Mapping[str, float], points: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means over cells by so many Gauss points an axis, the least and the greatest value at these."""
+    axes, places, weights = len(cells.edges), {}, np.ones(())
+    for number, (axis, (low, high)) in enumerate(cells.ranges().items()):
+        at, weight = gauss_places(low, high, points, cells.radial and axis == "x")
+        spread = at.shape[:-1] + (1,) * number + (points,) + (1,) * (axes - 1 - number)
+        places[axis], weights = at.reshape(spread), weights * weight.reshape(spread)
+    values = np.broadcast_to(value(**places, **fixed), (*cells.shape, *(points,) * axes))
+    return gauss_mean(values, weights, axes)
