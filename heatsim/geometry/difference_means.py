@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.adaptive_boxes import WIDER
 from heatsim.geometry.axis_cells import Cells, bound_widths
 from heatsim.scenario import Expression
 
-MANY = 2**10  # cells, of which not each is looked at
+MANY = 2**13  # cells, of which not each is looked at
 ROUNDING = 1e-9  # of values, in which distances from a level say nothing
 _MISSED = 1e-4  # share of the whole by which all cells that are not suspect may be off
+_WIDER = 3.0  # bounds so many times as far apart as values at centres may hide something
 _BLOCK = 4  # cells along a side of a block whose bounds are looked at
 _SLAB = 2**15  # cells dealt with at a time, about: what a cache holds
 
@@ -125,7 +125,7 @@ def _hiding(centre: np.ndarray, widths: np.ndarray, measures: list[np.ndarray], 
     if not perhaps.any():
         return perhaps
     seen = _pieces(centre, np.maximum) - _pieces(centre, np.minimum)
-    hidden: np.ndarray = perhaps & (widths > WIDER * seen)
+    hidden: np.ndarray = perhaps & (widths > _WIDER * seen)
     return hidden
 
 

@@ -141,6 +141,15 @@ def test_noise_of_an_initial_temperature_stays_at_the_centres() -> None:
     assert field.std() == pytest.approx(sqrt(1 / 12), rel=0.3)
 
 
+@pytest.mark.parametrize("shape", [(6, 8, 10), (1, 60, 60), (1, 150, 150)])
+def test_a_crease_between_centres_of_many_cells_is_not_missed(shape: tuple[int, ...]) -> None:
+    """A ridge along x y = 0.2 on a slope: the integral of its profile over s = x y has the weight -ln s."""
+    cells = Cells({axis: np.linspace(0.0, 1.0, n + 1) for axis, n in zip("zyx", shape, strict=True)})
+    value = Expression.parse("1 + x*y + exp(-((x*y - 0.2)/0.002)**2)", frozenset("xyz"))
+    whole = float((space_means(value, cells, {}).values() * cells.volumes()).sum())
+    assert whole == pytest.approx(1.25 + 0.002 * sqrt(pi) * log(5), rel=2e-4)
+
+
 FLUXES = {
     "a spot": ("exp(-((x - 0.4)**2 + (y - 0.5)**2)/0.004**2)", 0.004**2 * pi),
     "a spot that goes on": ("exp(-((x - 0.3 - 0.1*t)**2 + (y - 0.5)**2)/0.004**2)", 0.004**2 * pi),
