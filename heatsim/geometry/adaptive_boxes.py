@@ -7,25 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from heatsim.geometry.axis_cells import measure
 from heatsim.scenario import Expression
 
 WIDER = 8.0  # bounds so many times as far apart as samples may hide something; those of smooth values are less
 _BATCH = 4096  # boxes halved at a time
 _ROUNDS = 400  # halvings of all at most
 _HOPELESS = 0.3  # share of the whole in doubt at which an eighth of the points is enough
-_ROUNDING = 1e-9  # of values, in which distances from a level say nothing
-
-
-def measure(low: np.ndarray, high: np.ndarray, radial: bool) -> np.ndarray:
-    """The length between places, or half the difference of their squares along a radius."""
-    return np.asarray((high - low) * (0.5 * (low + high) if radial else 1.0))
-
-
-def pieces(values: np.ndarray, size: int, reduce: np.ufunc) -> np.ndarray:
-    """Values of blocks of `size` cells along each axis, brought together."""
-    for axis, n in enumerate(values.shape):
-        values = reduce.reduceat(values, np.arange(0, n, size), axis=axis)
-    return values
 
 
 @lru_cache(maxsize=4)
@@ -69,6 +57,7 @@ class Boxes:
 
     def __init__(self, axes: tuple[str, ...], radial: bool, level: float, count: int) -> None:
         self._axes, self._radial, self._level, self._count = axes, radial, level, count
+        self._rules = (3, 5) if len(axes) == 1 else (2, 3)  # Gauss points an axis of two rules that are compared
         self._cell, self._looked = np.zeros(0, np.int64), False
         self._low, self._high = np.zeros((2, len(axes), 0))
         self._mean, self._doubt, self._volume = np.zeros((3, 0))
@@ -79,24 +68,28 @@ class Boxes:
         cls,
         ranges: Mapping[str, tuple[np.ndarray, np.ndarray]],
         mean: np.ndarray,
-        doubt: np.ndarray,
-        volume: np.ndarray,
+        cell: np.ndarray,
         radial: bool,
         level: float,
+        whole: float,
+        rounding: float,
     ) -> Boxes:
-        """One box for each cell that is in doubt."""
+        """One box for each of some cells, by their numbers (m,). mean: of all cells; whole: the integral over all of
+        the distance of the mean from the level; rounding: what that is at least."""
         found = cls(tuple(ranges), radial, level, mean.size)
-        cell = np.flatnonzero(doubt * volume > 0.0)
         found._cell, places = cell, np.unravel_index(cell, mean.shape)
         found._low, found._high = (
             np.array([np.broadcast_to(pair[end], mean.shape)[places] for pair in ranges.values()]) for end in (0, 1)
         )
-        found._mean, found._volume = mean.reshape(-1)[cell], volume.reshape(-1)[cell]
-        found._doubt = doubt.reshape(-1)[cell] * found._volume
-        sizes = np.abs(mean - level) * volume
-        found._rest = max(float(sizes.sum()) - float(sizes.reshape(-1)[cell].sum()), 0.0)
-        found._least = _ROUNDING * float((np.abs(mean) * volume).sum())
+        found._mean, found._doubt = mean.reshape(-1)[cell], np.zeros(cell.size)
+        found._volume = found._volumes(found._low, found._high)
+        found._rest = max(whole - float((np.abs(found._mean - level) * found._volume).sum()), 0.0)
+        found._least = rounding
         return found
+
+    def doubt(self, doubt: np.ndarray) -> None:
+        """By how much the means of the boxes are in doubt, (m,)."""
+        self._doubt = doubt * self._volume
 
     @property
     def unsettled(self) -> float:
@@ -111,7 +104,7 @@ class Boxes:
     def settle(self, value: Expression, fixed: Mapping[str, float], tolerance: float, most: int) -> None:
         """Halve boxes until the share in doubt is within a tolerance, or at `most` points."""
         axes = len(self._axes)
-        cost = 2 * (2**axes + 3**axes)
+        cost = 2 * sum(points**axes for points in self._rules)
         hopeless = most - most // 8
         for _ in range(_ROUNDS):
             allowed = tolerance * self.whole
@@ -180,6 +173,12 @@ class Boxes:
         long = (high - low) / (self._high - self._low).max(axis=1)[:, None]
         return np.asarray(np.where(widths <= least * 1.01, long, -1.0).argmax(axis=0))
 
+    def _volumes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        volume = np.ones(low.shape[1])
+        for number, axis in enumerate(self._axes):
+            volume = volume * measure(low[number], high[number], self._radial and axis == "x")
+        return volume
+
     def _widths(self, value: Expression, fixed: Mapping[str, float], low: np.ndarray, high: np.ndarray) -> np.ndarray:
         ranges = {axis: (low[number], high[number]) for number, axis in enumerate(self._axes)}
         least, most = value.enclose(**ranges, **{name: (np.asarray(at), np.asarray(at)) for name, at in fixed.items()})
@@ -189,11 +188,8 @@ class Boxes:
         self, value: Expression, fixed: Mapping[str, float], low: np.ndarray, high: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(m,) means, integrals of their doubt, and volumes."""
-        axes, volume = len(self._axes), np.ones(low.shape[1])
-        for number, axis in enumerate(self._axes):
-            volume = volume * measure(low[number], high[number], self._radial and axis == "x")
-        found = []
-        for points in (2, 3):
+        axes, volume, found = len(self._axes), self._volumes(low, high), []
+        for points in self._rules:
             places, weights = {}, np.ones(())
             for number, axis in enumerate(self._axes):
                 at, weight = gauss_places(low[number], high[number], points, self._radial and axis == "x")

@@ -2,7 +2,8 @@
 
 Expressions that are products, or sums of products, of factors in different coordinates have the means of their factors:
 those in one coordinate cost next to nothing. Others are found in two or three coordinates at once, by adaptive
-cubature (`adaptive_means`). Where the centres of cells do as well, values at these are kept: see `uneven_means`.
+cubature (`adaptive_means`). Means are taken on coarse and fine grids alike: were it the values at centres on some, the
+error would not fall with the size of cells as that of a method of second order does.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.adaptive_means import MOST_POINTS, Cells, cell_means, centre_values
+from heatsim.geometry.adaptive_means import MOST_POINTS, cell_means
+from heatsim.geometry.axis_cells import Cells
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.scenario import Expression
 
 Window = tuple[slice, ...]  # along each axis of the cells
 
-# share of the whole by which values at centres may be off, cell by cell, and in all
-EVEN, EVEN_IN_ALL = 2e-2, 5e-3
 _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
+_MANY = 2**12  # cells, of which it is worth while to find those
 _NOTHING = 1e-15  # of the greatest bound
 
 
@@ -52,17 +53,26 @@ class SpaceMeans:
     def __init__(self, shape: tuple[int, ...], products: list[_Product], doubt: float) -> None:
         self._shape, self._products, self.doubt = shape, products, doubt
 
-    def windows(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """The parts of the cells where the terms are anything but 0, and the terms there."""
+    @property
+    def windows(self) -> list[Window]:
+        """The parts of the cells where the means are anything but 0."""
+        return [product.window for product in self._products]
+
+    def planes(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """The windows cut into planes of one cell along the first axis, each with a term there."""
         for product in self._products:
-            shape = tuple(part.stop - part.start for part in product.window)
-            yield product.window, np.broadcast_to(_times(product.factors), shape)
+            first, *others = product.window
+            for number in range(first.start, first.stop):
+                window = slice(number, number + 1), *others
+                here = slice(number - first.start, number - first.start + 1)
+                rows = tuple(f[here] if len(f) > 1 else f for f in product.factors)
+                yield window, np.broadcast_to(_times(rows), tuple(part.stop - part.start for part in window))
 
     def values(self) -> np.ndarray:
         """The means over all cells."""
         found = np.zeros(self._shape)
-        for window, term in self.windows():
-            found[window] += term
+        for product in self._products:
+            found[product.window] += _times(product.factors)
         return found
 
     def plane(self, number: int) -> np.ndarray:
@@ -137,52 +147,6 @@ def space_means(
     return _sum_of_products(value, value.split_space(), cells.shape, of_factor)
 
 
-def uneven_means(
-    value: Expression,
-    cells: Cells,
-    fixed: Mapping[str, float],
-    inside: np.ndarray | None = None,
-    by_distance: bool = False,
-    most_doubt: float = np.inf,
-) -> SpaceMeans | None:
-    """The means of an expression over cells; None if its values at their centres are as good: off by no more than EVEN
-    of the whole, and by EVEN_IN_ALL where too much here makes up for too little there. So it is where the means are in
-    doubt by more than `most_doubt` of the whole."""
-    if value.names.isdisjoint(cells.edges):
-        return None
-    means = space_means(value, cells, fixed, inside, by_distance)
-    if means.doubt > most_doubt:
-        return None
-    first, *others = cells.edges
-    whole, off, in_all, integral, volume = 0.0, 0.0, 0.0, 0.0, 0.0
-    planes = range(cells.shape[0])
-    rest = {axis: cells.edges[axis] for axis in others}
-    rows = [Cells({first: cells.edges[first][n : n + 2], **rest}, cells.radial) for n in planes]
-    if by_distance:
-        for n in planes:
-            mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
-            integral, volume = integral + float((mean * weights).sum()), volume + float(weights.sum())
-    level = integral / volume if volume else 0.0
-    for n in planes:
-        mean, weights = _finite(means.plane(n), _counted(rows[n], inside, n))
-        centre, weights = _finite(centre_values(value, rows[n], fixed)[0], weights)
-        whole += float((np.abs(mean - level) * weights).sum())
-        off += float((np.abs(mean - centre) * weights).sum())
-        in_all += float(((mean - centre) * weights).sum())
-    return None if off <= EVEN * whole and abs(in_all) <= EVEN_IN_ALL * whole else means
-
-
-def _finite(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and weights, both 0 where a value is not finite or does not count."""
-    good = np.isfinite(values) & (weights > 0.0)
-    return np.where(good, values, 0.0), np.where(good, weights, 0.0)
-
-
-def _counted(row: Cells, inside: np.ndarray | None, number: int) -> np.ndarray:
-    volumes = row.volumes()[0]
-    return volumes if inside is None else np.where(inside[number], volumes, 0.0)
-
-
 def _sum_of_products(
     value: Expression,
     products: list[list[Expression]],
@@ -222,7 +186,8 @@ def _means_of_factor(
         value = np.asarray(factor(**fixed), np.float64).reshape((1,) * len(axes))
         return _Factor(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
     part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
-    where = _window(factor, part, fixed) if windowed else [slice(0, n) for n in part.shape]
+    many = windowed and np.prod(part.shape) > _MANY
+    where = _window(factor, part, fixed) if many else [slice(0, n) for n in part.shape]
     seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
     counted = _shadow(inside, [axes.index(axis) for axis in own], where)
     means = cell_means(factor, seen, fixed, counted, by_distance, most)

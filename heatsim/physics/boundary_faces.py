@@ -258,15 +258,13 @@ class BoundaryFaces:
         value = separate_temperature(patch.condition.inputs[name])[0]
         shape = (len(times), self._resistances[patch.face][patch.cells].size)
         if depends_on(value, "".join(FACE_AXES[FACES[patch.face][0]])):
-            means = self._means_of(patch, name, value)
-            if means.uneven:
-                return np.broadcast_to(means.at(times), shape)
+            return np.broadcast_to(self._means_of(patch, name, value).at(times), shape)
         return evaluate(value, shape, **patch.points, t=times[:, None])
 
     def doubts(self, least: float) -> Iterator[tuple[Key, float]]:
         """The inputs whose means over faces may be off by more than a share, about, at t = 0, and that share."""
         for (_, key, name), means in self._means.items():
-            if means.uneven and (doubt := means.doubt(0.0)) > least:
+            if (doubt := means.doubt(0.0)) > least:
                 yield (*key, name), doubt
 
     def _means_of(self, patch: FacePatch, name: str, value: Value) -> FaceMeans:

@@ -1,6 +1,6 @@
 """Means over the faces of cells, at a side of the box, of the inputs of boundary conditions that are expressions.
 
-A flux that is narrower than a cell brings its whole heat; values at the centres of faces are kept where these do.
+A flux that is narrower than a cell brings its whole heat.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.adaptive_means import Cells
-from heatsim.geometry.grid import AXES, FACE_AXES, CellGrid
-from heatsim.geometry.space_means import MeansInTime, space_means, uneven_means
+from heatsim.geometry.axis_cells import Cells
+from heatsim.geometry.grid import FACE_AXES, CellGrid
+from heatsim.geometry.space_means import MeansInTime, space_means
 from heatsim.scenario import Expression
 from heatsim.scenario.boundary import FACES
 
 MOVING_POINTS = 2**15  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 _KEPT = 16  # times of which the means of what moves are kept
+
+_ONE = Expression.parse("1", frozenset())
 
 
 class _Term(NamedTuple):
@@ -54,19 +56,14 @@ class FaceMeans:
         if isinstance(chosen, np.ndarray) and per_cell:
             inside = np.zeros(cells.shape, bool)
             inside.reshape(-1)[chosen] = True
-        self.uneven, products = False, value.split_time()
-        if value.names.isdisjoint(edges):
-            return
+        products = value.split_time()
         if products is None:
-            self.uneven, self._moving = True, MeansInTime(value, cells, inside, MOVING_POINTS, windowed=False)
+            self._moving = MeansInTime(value, cells, inside, MOVING_POINTS, windowed=False)
             return
-        spaces = [space or Expression.parse("1", frozenset(AXES)) for space, _ in products]
-        self.uneven = any(uneven_means(each, cells, self._fixed, inside, by_distance) is not None for each in spaces)
-        if self.uneven:
-            means = [space_means(each, cells, self._fixed, inside, by_distance) for each in spaces]
-            self._doubt = max(each.doubt for each in means)
-            times = [time for _, time in products]
-            self._terms = [_Term(self._of_part(each.values()), at) for each, at in zip(means, times, strict=True)]
+        for space, time in products:
+            means = space_means(space or _ONE, cells, self._fixed, inside, by_distance)
+            self._doubt = max(self._doubt, means.doubt)
+            self._terms.append(_Term(self._of_part(means.values()), time))
 
     def doubt(self, time: float) -> float:
         """By which share of the whole they may be off at a time, s, about."""

@@ -1,4 +1,4 @@
-"""The initial temperature: of an expression its mean over each cell, or its value at the centre where that does."""
+"""The initial temperature: of an expression its mean over each cell."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import numpy as np
 
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_at_least, require_finite
-from heatsim.geometry.space_means import SpaceMeans, grid_cells, uneven_means
+from heatsim.geometry.space_means import SpaceMeans, grid_cells, space_means
 from heatsim.geometry.voxelise import last_regions, read_cells
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
 from heatsim.scenario.toml.positions import Key
 
-NOISE = (
-    0.1  # share of an expression by which its means may be in doubt: beyond, it is noise, with its values at centres
-)
+NOISE = 0.1  # share by which means may be in doubt: what is beyond is noise, which has its values at centres
 _KEY: Key = ("initial", "temperature")
 
 
@@ -101,6 +99,7 @@ class InitialField:
         assert isinstance(value, float | Expression)
         if key not in self._means and isinstance(value, Expression):
             inside = None if self._last_regions is None or key == _KEY else self._last_regions == key[1]
-            self._means[key] = uneven_means(value, grid_cells(self._grid), {}, inside, True, NOISE)
-        means = self._means.get(key)
-        return evaluate(value, self._grid.shape[1:], **point) if means is None else means.plane(z)
+            means = space_means(value, grid_cells(self._grid), {}, inside, by_distance=True)
+            self._means[key] = None if means.doubt > NOISE else means
+        known = self._means.get(key)
+        return evaluate(value, self._grid.shape[1:], **point) if known is None else known.plane(z)

@@ -2,7 +2,7 @@
 
 A density is split into products of a factor in space and time and one in temperature. Each factor in space has its
 means over the cells, as a source that does not depend on temperature has. What mixes space and temperature, as in
-exp(-x*T), is taken at the centres of cells, and so is all of a density for which centres do.
+exp(-x*T), is taken at the centres of cells.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.geometry.grid import CellGrid
-from heatsim.geometry.space_means import MeansInTime, SpaceMeans, grid_cells, space_means, uneven_means
+from heatsim.geometry.space_means import MeansInTime, SpaceMeans, grid_cells, space_means
 from heatsim.scenario import Expression
 
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
@@ -59,24 +59,23 @@ class DensityMeans:
         return total
 
 
-def uneven_density(density: Expression, grid: CellGrid, inside: np.ndarray) -> DensityMeans | None:
-    """The means of a density over cells, of which those `inside` count; None if its values at their centres are as
-    good, or if it mixes space and temperature: see `mixes`."""
-    split = density.split_terms("T")
+def density_means(density: Expression, grid: CellGrid, inside: np.ndarray) -> DensityMeans | None:
+    """The means of a density over cells, of which those `inside` count; None if it does not depend on space, or mixes
+    space and temperature: see `mixes`."""
+    split = None if density.names.isdisjoint("xyz") else density.split_terms("T")
     if split is None:
         return None
-    cells, terms, uneven = grid_cells(grid), [], False
+    cells, terms = grid_cells(grid), []
     for place, of_temperature in split:
         for space, time in [(None, None)] if place is None else place.split_time() or [(place, None)]:
+            means: SpaceMeans | MeansInTime
             if space is not None and "t" in space.names:
-                moving = MeansInTime(space, cells, inside, MOVING_POINTS, windowed=False)
-                terms.append(_Term(moving, time, of_temperature))
-                uneven = True
-                continue
-            uneven = uneven or (space is not None and uneven_means(space, cells, {}, inside) is not None)
-            terms.append(_Term(space_means(space or _ONE, cells, {}, inside), time, of_temperature))
+                means = MeansInTime(space, cells, inside, MOVING_POINTS, windowed=False)
+            else:
+                means = space_means(space or _ONE, cells, {}, inside)
+            terms.append(_Term(means, time, of_temperature))
     doubt = max([0.0, *(term.means.doubt for term in terms if isinstance(term.means, SpaceMeans))])
-    return DensityMeans(terms, doubt) if uneven else None
+    return DensityMeans(terms, doubt)
 
 
 def mixes(density: Expression) -> bool:

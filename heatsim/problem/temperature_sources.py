@@ -22,7 +22,7 @@ from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.contact_surfaces import ContactSurfaces
-from heatsim.problem.density_means import DensityMeans, uneven_density
+from heatsim.problem.density_means import DensityMeans, density_means
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on, separate_temperature
@@ -37,7 +37,7 @@ MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
 
 class HeatedCells(NamedTuple):
     """The cells of source `number`: (nz, ny, nx) which they are, its power in a unit volume, W/m3, whether that is for
-    a heat capacity of 1 J/(m3 K), and its means over cells, None where its values at the centres do."""
+    a heat capacity of 1 J/(m3 K), and its means over cells, None where it has its values at the centres."""
 
     number: int
     mask: np.ndarray
@@ -88,7 +88,7 @@ class TemperatureSources:
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
                 self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
                 solved = np.logical_and(inside, self._capacity != 0)
-                means = uneven_density(density, grid, solved)
+                means = density_means(density, grid, solved)
                 self._parts.append(HeatedCells(number, solved, density, source.in_proportion, means))
 
     def completed(

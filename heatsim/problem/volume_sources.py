@@ -9,8 +9,8 @@ Traces are factors of time. Beams come as window sources about them, which cost 
 step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
 (of beams, where their power is constant); expressions have their value at its start.
 
-An expression in space heats each cell by its mean over the cell, so that its energy is released however narrow it is;
-its values at the centres of cells are kept where these do as well (`space_means`).
+An expression in space heats each cell by its mean over the cell, so that its energy is released however narrow it is
+(`space_means`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from heatsim_kernels.field.window_source import WindowSource
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.space_means import MeansInTime, SpaceMeans, Window, grid_cells, uneven_means
+from heatsim.geometry.space_means import MeansInTime, SpaceMeans, Window, grid_cells, space_means
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -52,7 +52,6 @@ BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, to
 
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
-LOOKS = 9  # times at which it is looked at whether centres do for what moves
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
 
 _EVERYWHERE = Expression.parse("1", frozenset())
@@ -62,7 +61,7 @@ _EVERYWHERE = Expression.parse("1", frozenset())
 class SourceTerm:
     """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split.
     in_proportion: the density, uniform in space, is that for a heat capacity of 1 J/(m3 K); inside: the cells that it
-    heats, (nz, ny, nx), None for all; means: those of a `space` without t over them, None where centres do."""
+    heats, (nz, ny, nx), None for all; means: those of a `space` without t over them."""
 
     source: int
     scale: float
@@ -115,12 +114,12 @@ def product_terms(
     number: int, scale: float, value: Expression, grid: CellGrid, inside: np.ndarray | None, by_distance: bool = False
 ) -> list[SourceTerm]:
     """An expression in x, y, z, t times a number as the terms of source `number`, which heats the cells `inside`;
-    by_distance: see `uneven_means`."""
+    by_distance: see `cell_means`."""
     products = value.split_time()
     if products is None:
         return [SourceTerm(number, scale, space=value, inside=inside)]
     cells = grid_cells(grid)
-    means = [None if space is None else uneven_means(space, cells, {}, inside, by_distance) for space, _ in products]
+    means = [None if space is None else space_means(space, cells, {}, inside, by_distance) for space, _ in products]
     return [
         SourceTerm(number, scale, space, time, inside=inside, means=found)
         for (space, time), found in zip(products, means, strict=True)
@@ -166,7 +165,6 @@ class VolumeSources:
         self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
         self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
-        self._uneven: dict[tuple[int, Expression], bool] = {}
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
@@ -286,7 +284,7 @@ class VolumeSources:
         for term in self._spatial:
             found = []
             for time in times if term.moves or term.time is not None else times[:1]:
-                means = self._moved(term, time) if self._in_windows(term) else term.means
+                means = self._moved(term, time) if term.moves else term.means
                 if means is not None and means.doubt > least:
                     power = term.scale * self._factor_at(term, time, 0.0) * self._power_in(means, term.inside)
                     found.append((abs(power), power, means.doubt))
@@ -327,38 +325,23 @@ class VolumeSources:
             self._field_power = self._power_of(())
             return
         for term in self._spatial:
-            if not self._in_windows(term):
+            if not term.moves:
                 for z, density in self._densities(term, time, dt, self._refills):
                     self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        windows = [
-            window for term in self._spatial if self._in_windows(term) for window in self._add_moving(term, time, dt)
-        ]
-        self._field_power = self._power_of(windows if all(map(self._in_windows, self._spatial)) else ())
+        windows = [window for term in self._spatial if term.moves for window in self._add_moving(term, time, dt)]
+        self._field_power = self._power_of(windows if all(term.moves for term in self._spatial) else ())
 
     def _add_moving(self, term: SourceTerm, time: float, dt: float) -> list[Window]:
         """Add a term in which space and time do not separate to the field, where it is anything but 0."""
         assert self._field is not None
-        factor, windows = term.scale * self._factor_at(term, time, dt), []
-        for window, means in self._moved(term, time).windows():
-            inside = np.asarray(True) if term.inside is None else term.inside[window]
-            heating = means[np.broadcast_to(inside, means.shape)]
-            require_finite(self._scenario, ("sources", term.source), heating, f"at t = {time:g} s")
-            rates = _rate(np.where(inside, factor * means, 0.0), self._cell_capacity(window))
-            self._field[window] += rates.astype(self._field.dtype)
-            windows.append(window)
-        return windows
-
-    def _in_windows(self, term: SourceTerm) -> bool:
-        """Whether a term moves, and its values at the centres of cells do not do at each of some times."""
-        if not term.moves or term.space is None:
-            return False
-        key = term.source, term.space
-        if key not in self._uneven:
-            end, cells = self._scenario.time.end, grid_cells(self._grid)
-            times = np.linspace(0.0, end, LOOKS).tolist() if 0.0 < end < np.inf else [0.0]
-            found = (uneven_means(term.space, cells, {"t": time}, term.inside) for time in times)
-            self._uneven[key] = any(each is not None for each in found)
-        return self._uneven[key]
+        factor, means = term.scale * self._factor_at(term, time, dt), self._moved(term, time)
+        for cells, mean in means.planes():
+            density = factor * mean
+            if term.inside is not None:
+                density = np.where(term.inside[cells], density, 0.0)
+            require_finite(self._scenario, ("sources", term.source), density, f"at t = {time:g} s")
+            self._field[cells] += _rate(density, self._cell_capacity(cells)).astype(self._field.dtype)
+        return means.windows
 
     def _moved(self, term: SourceTerm, time: float) -> SpaceMeans:
         assert term.space is not None
@@ -371,7 +354,8 @@ class VolumeSources:
     def _power_of(self, windows: Sequence[Window]) -> float:
         """The power of the field, W, which is 0 outside of windows, if there are any."""
         assert self._field is not None
-        if not windows:
+        everywhere = tuple(slice(0, n) for n in self._grid.shape)
+        if not windows or everywhere in windows:
             return sum(
                 float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
                 for z, plane in enumerate(self._field)
@@ -389,7 +373,7 @@ class VolumeSources:
         of_zones = np.array(self._zones.materials)
         materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
         inside = source_masks(self._scenario, self._grid, term.source, materials)
-        means = self._moved(term, time) if self._in_windows(term) else term.means
+        means = self._moved(term, time) if term.moves else term.means
         for z, (mask, point) in enumerate(zip(inside, centre_planes(self._grid), strict=True)):
             if not source.everywhere and not mask.any():
                 continue

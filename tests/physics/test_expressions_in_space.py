@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.adaptive_means import Cells, cell_means
-from heatsim.geometry.space_means import space_means, uneven_means
+from heatsim.geometry.adaptive_means import cell_means
+from heatsim.geometry.axis_cells import Cells
+from heatsim.geometry.space_means import space_means
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Expression, loads
 
@@ -86,6 +87,15 @@ def test_a_narrow_source_that_moves_releases_its_power_at_all_times() -> None:
         assert [power(moving, t) for t in (0.0, 0.31, 0.77, 1.0)] == pytest.approx([meant] * 4, rel=1e-3)
 
 
+def test_a_spot_that_is_there_only_between_looks_releases_its_power() -> None:
+    brief = "exp(-((x - 0.1 - t)**2 + (y - 0.52)**2)/0.004**2)"
+    for text in (f"{brief} if 0.30 < t < 0.31 else 0", f"{brief}*exp(-((t - 0.305)/0.001)**2)*(1 + 0*x*t)"):
+        moving = density(text)
+        assert [power(moving, t) for t in (0.25, 0.305, 0.375)] == pytest.approx(
+            [0.0, 0.004**2 * pi, 0.0], rel=1e-3, abs=1e-15
+        )
+
+
 def test_a_narrow_source_in_a_material_heats_that_alone() -> None:
     materials = "materials.n = { conductivity = 1.0, density = 1.0, heat_capacity = 1.0 }"
     regions = 'regions = [{ material = "m" }, { material = "n", box = { lower = [0, 0, 0], upper = [0.5, 1, 1] } }]'
@@ -94,14 +104,27 @@ def test_a_narrow_source_in_a_material_heats_that_alone() -> None:
     assert power(given) == pytest.approx(0.5 * 0.004 * sqrt(pi), rel=1e-3)
 
 
-@pytest.mark.parametrize("text", ["1e5*(1 + x)", "1e5*sin(3*x)*cos(y) + 2e5", "1e5*exp(-((x - 0.5)**2 + y**2)/0.5)"])
-def test_what_is_even_on_the_cells_keeps_its_values_at_their_centres(text: str) -> None:
-    given = density(text, CUBE.replace("[10, 8, 6]", "[40, 32, 6]"))
-    x, y = given.grid.centres("x"), given.grid.centres("y")[:, None]
-    expected = Expression.parse(text, frozenset("xyz"))(x=x, y=y) / 4e6
-    field = given.volume_sources.field(0.0)
-    assert field is not None
-    assert np.array_equal(field[2], np.broadcast_to(expected, (32, 40)).astype(np.float32))
+SMOOTH = {  # an expression, and its primitive along x, y and z in products of one place each
+    "linear": ("1e5*(1 + x - 2*y)", None),
+    "separable": ("1e5*sin(3*x)*cos(y)*exp(-z)", lambda x, y, z: 1e5 * np.cos(3 * x) / 3 * np.sin(y) * np.exp(-z)),
+    "askew": ("1e5*sin(x + 2*y - z)", lambda x, y, z: 1e5 * np.cos(x + 2 * y - z) / -2),
+}
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (36, 32, 34)])
+@pytest.mark.parametrize(("text", "primitive"), SMOOTH.values(), ids=SMOOTH)
+def test_smooth_expressions_have_their_means_on_coarse_and_fine_grids(text, primitive, shape) -> None:  # type: ignore[no-untyped-def]
+    edges = [np.linspace(0.0, 1.0, n + 1) ** power for n, power in zip(shape, (1.0, 1.3, 1.0), strict=True)]
+    z, y, x = np.meshgrid(*edges, indexing="ij")
+    found = space_means(Expression.parse(text, frozenset("xyz")), Cells(dict(zip("zyx", edges, strict=True))), {})
+    if primitive is None:
+        z, y, x = np.meshgrid(*(0.5 * (e[1:] + e[:-1]) for e in edges), indexing="ij")
+        assert found.values() == pytest.approx(1e5 * (1 + x - 2 * y), rel=1e-14, abs=1e-9)
+        return
+    means, sizes = primitive(x, y, z), np.ones(())
+    for axis, edge in enumerate(edges):
+        means, sizes = np.diff(means, axis=axis), np.multiply.outer(sizes, np.diff(edge))
+    assert found.values() == pytest.approx(means / sizes, abs=100.0 if max(shape) < 9 else 5.0)
 
 
 def test_a_linear_initial_temperature_keeps_its_values_and_a_narrow_one_its_heat() -> None:
@@ -116,6 +139,15 @@ def test_noise_of_an_initial_temperature_stays_at_the_centres() -> None:
     text = "300 + 43758.5*sin(12989.8*x + 78233.0*y) - floor(43758.5*sin(12989.8*x + 78233.0*y))"
     field = np.stack(list(problem(CUBE.replace("300.0", f'"{text}"')).initial.planes()))
     assert field.std() == pytest.approx(sqrt(1 / 12), rel=0.3)
+
+
+@pytest.mark.parametrize("shape", [(6, 8, 10), (1, 60, 60), (1, 150, 150)])
+def test_a_crease_between_centres_of_many_cells_is_not_missed(shape: tuple[int, ...]) -> None:
+    """A ridge along x y = 0.2 on a slope: the integral of its profile over s = x y has the weight -ln s."""
+    cells = Cells({axis: np.linspace(0.0, 1.0, n + 1) for axis, n in zip("zyx", shape, strict=True)})
+    value = Expression.parse("1 + x*y + exp(-((x*y - 0.2)/0.002)**2)", frozenset("xyz"))
+    whole = float((space_means(value, cells, {}).values() * cells.volumes()).sum())
+    assert whole == pytest.approx(1.25 + 0.002 * sqrt(pi) * log(5), rel=2e-4)
 
 
 FLUXES = {
@@ -226,6 +258,5 @@ def test_points_without_a_value_are_left_out_where_the_centre_has_one() -> None:
     cells = Cells({"x": np.linspace(0.0, 1.0, 11)})
     mean = cell_means(Expression.parse("sqrt(x - 0.02)/log(1 + x)", frozenset("x")), cells, {})
     assert np.isfinite(mean.values).all()
-    assert uneven_means(Expression.parse("y", frozenset("xyz")), cells, {"y": 1.0}) is None
     whole = space_means(Expression.parse("1/(1 + x)", frozenset("x")), cells, {}).values().mean()
     assert whole == pytest.approx(log(2), rel=1e-6)

@@ -119,8 +119,9 @@ def test_what_was_exact_already_has_no_order(converge: Converge) -> None:
 
 
 def test_values_that_swing_or_run_away_have_no_order_and_no_limit(converge: Converge) -> None:
-    """Hot up to x = 0.54: this lies at 0.5, 0.5625 and 0.53125 on the three grids."""
-    swings = ("--set", 'initial.temperature="1 if x < 0.54 else 0"', "--set", "time.end=0.01")
+    """Hot up to x = 0.54, in the cells with centres there: to 0.5, 0.5625 and 0.53125 on the three grids."""
+    hot = 'regions=[{ material = "unit" }, { where = "x < 0.54", initial = 1.0, material = "unit" }]'
+    swings = ("--set", "initial.temperature=0.0", "--set", hot, "--set", "time.end=0.01")
     words = (*swings, "--set", "output.snapshots={count=1}", "--quantity", "probe mid point", "--refine", "grid")
     done = converge(*words, "--levels", "3")
     assert "no order can be read in space: the differences change sign" in done.stdout

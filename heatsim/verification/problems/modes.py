@@ -46,7 +46,8 @@ PROBLEMS = (
 def _decaying(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
     cells = x.size
     eigenvalue = (2.0 * cells * math.sin(math.pi / (2.0 * cells))) ** 2
-    return np.asarray(100.0 * np.cos(math.pi * x) * math.exp(-eigenvalue * t))
+    of_cells = np.sinc(0.5 / cells)  # means over cells, to values at their centres
+    return np.asarray(100.0 * of_cells * np.cos(math.pi * x) * math.exp(-eigenvalue * t))
 
 
 EIGENVALUE = "the eigenvalue of the grid"
