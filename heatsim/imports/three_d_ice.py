@@ -254,7 +254,8 @@ def _value(path: Path, where: str, text: str, words: str) -> float:
     """The number after some words."""
     found = re.search(r"\s+".join([*words.split(), f"({NUMBER})"]), text)
     if found is None or not LEAST < float(found[1]) < MOST:
-        raise InputFileError(path, f"{where}: expected {words} and a number > 0")
+        what = "" if found is None else f" and below {MOST:g}, found {found[1][:80]}"
+        raise InputFileError(path, f"{where}: expected {words} and a number > 0{what}")
     return float(found[1])
 
 

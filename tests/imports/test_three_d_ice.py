@@ -109,8 +109,9 @@ def test_materials_may_conduct_unlike_along_the_axes_and_blocks_have_their_own()
         ("layer  50 SILICON", "layer  50 GLASS", "expected a material that the file declares, found 'GLASS'"),
         ("chip length 4000", "chip length 0", "dimensions: expected chip length and a number > 0"),
         ("chip length 4000", "chip length 1000", "expected blocks within the chip of the stack"),
-        ("width 3000", "width 1e308", "line 20: chip length, width or cell length: expected at most 20000 cells"),
-        ("cell length 500", "cell length 1e-300", "expected at most 20000 cells along an axis, found"),
+        ("width 3000", "width 1e308", "dimensions: expected width and a number > 0 and below 1e+12, found 1e308"),
+        ("width 3000", "width 1e10", "line 20: chip length, width or cell length: expected at most 20000 cells"),
+        ("cell length 500", "cell length 1e-9", "expected at most 20000 cells along an axis, found"),
         ('floorplan "plan.flp"', 'floorplan "none.flp"', "none.flp: no such file"),
         (
             "   temperature 300 ;",

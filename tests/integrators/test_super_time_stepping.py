@@ -198,7 +198,7 @@ def test_the_energy_ledger_of_super_steps_closes(tolerance: float, wall: float |
         2.0,
         initial="300 + 10*x",
         boundary={"z_max": convection(4.0, wall), "x_min": fixed(290.0)},
-        sources=[{"power": "40*sin(t)**2*x" if wall == "5*cos(t)" else "40*x"}, {"power": 3.0}],
+        sources=[{"power_density": "40*sin(t)**2*x" if wall == "5*cos(t)" else "40*x"}, {"power": 3.0}],
     )
     state = run(text, integrator="rkl2", tolerance=tolerance)
     assert state.solver_statistics.rejected > 0 or tolerance == 1e-1

@@ -275,7 +275,12 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     problem, _, advice = runs.resolve_auto(in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
     numbers = dry_run.estimate_run(problem, DeviceChoice("cpu", "2 CPU threads", "cpu"), advice)
     assert numbers["seconds"] > 0
-    assert numbers["steps"] == (1 if integrator == "steady" else 10 * 271)  # snapshots times 0.27/tolerance
+    steps = numbers["steps"]
+    if integrator == "steady":
+        assert steps == 1
+    else:  # between snapshots no more than 0.27/tolerance, for which the whole range would have to leap at the start
+        assert steps % 10 == 0
+        assert 1000 < steps <= 2710
 
 
 @pytest.mark.parametrize(("cells", "reason"), [(4, "for the tolerance"), (400, "steps are done in no time")])

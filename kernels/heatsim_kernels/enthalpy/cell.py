@@ -330,7 +330,7 @@ def _build_surface_heat(inlined, called, look, read):
         given = terms_at(boundary.values, boundary.start + place, boundary.size)
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 5)
-        if given[COEFFICIENT] >= GIVEN:
+        if given[COEFFICIENT] >= GIVEN and half_cell > zero:  # a held cell has none, and takes no heat
             entering, less = from_given(T, given[AMBIENT], half_cell, material, medium)
             return entering, less, False
         factor = int64(read(boundary.factor, place)) if boundary.follow != 0 else int64(0)

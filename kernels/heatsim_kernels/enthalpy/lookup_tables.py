@@ -270,11 +270,8 @@ class _Curves:
 
 def _trimmed(of: EnthalpyCurves, low: float, high: float) -> EnthalpyCurves:
     """The curves between two temperatures, with the values there beyond them."""
-    T = of.temperature
-    low, high = min(max(low, float(T[0])), float(T[-1])), max(min(high, float(T[-1])), float(T[0]))
+    T, high = of.temperature, high + 1e-9 * (high - low)  # with all of the heat of what melts at the upper end
     inside = (low < T) & (high > T)
-    if not low < high:  # all that is reached lies beyond the knots, where nothing changes
-        high = low + 1.0
     heats = np.array([enthalpy_at(of, end) for end in (low, high)])
     ends = state_at(of, heats)
     capacity = np.interp((low, high), T, of.capacity)
