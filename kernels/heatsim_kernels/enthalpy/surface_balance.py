@@ -22,6 +22,7 @@ from heatsim_kernels.runtime.fma import fma
 SURFACE_TERMS = ("coefficient", "ambient", "flux", "emissivity", "surroundings")  # h to surroundings, in this order
 STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
 POINTS_OF_PIECE = 9  # at which the steepest slope of a factor is looked for
+INSIDE = 1e-9  # of a piece, from its ends
 NEWTON_STEPS = 8  # the last ones double the digits: a cell of 1500 K with r = 1 m2 K/W that faces 3 K is right to 1e-7
 
 
@@ -105,7 +106,7 @@ def steepest_slope_with_factor(
     h, ambient, _, emissivity, surroundings = values.swapaxes(0, 1)
     knots = np.unique(np.clip(pieces[0][np.isfinite(pieces[0])], *reached))
     ends = np.unique(np.concatenate((reached, knots)))
-    shares = np.linspace(0.0, 1.0, POINTS_OF_PIECE)
+    shares = np.linspace(INSIDE, 1.0 - INSIDE, POINTS_OF_PIECE)  # at a knot the slope is that of the next piece
     x = (ends[:-1, None] + np.diff(ends)[:, None] * shares).reshape(-1) if len(ends) > 1 else ends
     x = np.append(x, max(reached[1], surroundings.max()))
     f, slope = value_at(pieces[None], x, 0), value_at(pieces[None], x, 0, slope=True)
