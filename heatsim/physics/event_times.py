@@ -166,8 +166,8 @@ def _marks(expression: Expression, end: float, longest: float) -> tuple[float, .
     parked: list[tuple[np.ndarray, ...]] = []  # intervals by start, end, and what they are off a straight line at most
     while starts.size:
         seen += starts.size
-        if seen > MAX_INTERVALS:
-            return None
+        if seen > MAX_INTERVALS:  # of what has no value somewhere, the run tells
+            return None if np.isfinite(_at(expression, 0.5 * (starts + ends))).all() else ()
         found = expression.bounds(starts, ends)
         middle = _finite(_at(expression, 0.5 * (starts + ends)))
         low, high = min(low, float(middle.min())), max(high, float(middle.max()))

@@ -49,7 +49,7 @@ def test_init_writes_a_file_that_runs(invoke: Invoke, tmp_path: Path) -> None:
     assert done.exit_code == 0
     text = (tmp_path / "my plate.toml").read_text(encoding="utf-8")
     assert tomllib.loads(text)["title"] == "my plate"
-    ran = invoke("run", "my plate.toml", "--quiet", "--set", "time.end=0.1", "--set", "grid.cells=[20, 12, 1]")
+    ran = invoke("run", "my plate.toml", "--quiet", "--set", "time.end=0.1", "--set", "grid.cells=[100, 60, 1]")
     assert (ran.exit_code, ran.stderr) == (0, "")
     again = invoke("init", "my plate.toml")
     assert (again.exit_code, again.stdout) == (2, "")
