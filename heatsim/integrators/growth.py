@@ -219,10 +219,11 @@ def at_rest(problem: Problem) -> np.ndarray:
     precision of the run does not tell."""
     following = problem.temperature_sources
     assert following is not None
-    T = np.stack(list(problem.initial_planes())).astype(np.float64) + problem.reference
+    offset = np.stack(list(problem.initial_planes())).astype(np.float64)
+    T = offset + problem.reference
     power, slope = following.power(T, 0.0), following.slope(T, 0.0)
-    extent = float(np.ptp(T)) or 1.0
-    return np.asarray((slope > 0.0) & (np.abs(power) < float(np.finfo(problem.dtype).eps) * extent * slope))
+    told = np.maximum(float(np.ptp(T)) or 1.0, np.abs(offset)) * float(np.finfo(problem.dtype).eps)
+    return np.asarray((slope > 0.0) & (np.abs(power) < told * slope))
 
 
 def growth_share(tolerance: float, order: int, error_constant: float, foldings: float) -> float:

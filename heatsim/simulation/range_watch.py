@@ -12,6 +12,8 @@ import time
 from math import inf
 from typing import TYPE_CHECKING
 
+from heatsim.scenario.model import find_material_dependence
+
 if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
@@ -34,7 +36,9 @@ class RangeWatch:
     def __init__(self, state: State) -> None:
         problem = state.problem
         self._state, self._spent, self._last = state, 0.0, -inf
-        self._wanted = problem.tabulated is not None and not problem.scenario.time.is_steady
+        by_face = any(patch.condition.temperature_dependent for patch in problem.boundary_faces)
+        matters = by_face or find_material_dependence(problem.scenario) is not None
+        self._wanted = problem.tabulated is not None and matters and not problem.scenario.time.is_steady
 
     def look(self, *, at_end: bool) -> None:
         """Raise `RangeLeft` where the body is warmer than its steps and its tables are made for."""

@@ -443,7 +443,8 @@ def _compute(
         checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop, over_time)
+            asked = recorders, timings, on_progress, checkpointing, stop, over_time
+            finished = simulate(state, *asked, watches_range=True)
         finally:
             for recorder in recorders:
                 recorder.close(finished)

@@ -79,11 +79,14 @@ def simulate(
     checkpointing: Checkpointing | None = None,
     stop: StopCriterion | None = None,
     over_time: OverTime | None = None,
+    *,
+    watches_range: bool = False,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
 
     The run ends early where `stop` is met, and all recorders record that moment; it counts as reached. `over_time`
-    takes note of results over time.
+    takes note of results over time. watches_range: whether to raise `RangeLeft` where the body gets warmer than its
+    steps are made for.
 
     `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
@@ -117,7 +120,8 @@ def simulate(
                 met = stop is not None and stop.met is not None
                 if met or event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
-                watch.look(at_end=event == end)
+                if watches_range:
+                    watch.look(at_end=event == end)
                 if event == inf:
                     require_steady_state(state)
                 _record(state, [each for each in recorders if each.times] if met else due, timings)

@@ -26,7 +26,7 @@ from heatsim.integrators import start_integrator
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario
 from heatsim.simulation import run as run_module
-from heatsim.simulation import time_loop
+from heatsim.simulation import time_loop, watched_steps
 from heatsim.simulation.run import run_scenario
 from heatsim.simulation.state import State
 from heatsim.store.checkpoints import read_checkpoint
@@ -91,7 +91,10 @@ def run_spoilt(path: Path, run: Path, batches: int, chance: random.Random, count
 
     while not controls or controls[-1].step is None:
         found = Counter[str]()
-        with mock.patch.object(time_loop, "start_integrator", start):
+        with (
+            mock.patch.object(time_loop, "start_integrator", start),
+            mock.patch.object(watched_steps, "start_integrator", start),
+        ):
             count_end(path, run, found, lambda: controls[-1].step or 0)
     counts.update(found)
 
@@ -99,8 +102,8 @@ def run_spoilt(path: Path, run: Path, batches: int, chance: random.Random, count
 def run_unstable(path: Path, run: Path, factor: float, counts: Counter[str]) -> None:
     """Run a scenario in steps so many times as long as the largest, and count how that ends."""
 
-    def build(scenario: Scenario, reference: float | None = None) -> Problem:
-        problem = build_problem(scenario, reference)
+    def build(scenario: Scenario, reference: float | None = None, hottest: float = 0.0) -> Problem:
+        problem = build_problem(scenario, reference, hottest)
         return replace(problem, largest_step=factor * problem.largest_step)
 
     with mock.patch.object(run_module, "build_problem", build):
@@ -132,7 +135,10 @@ def batches_of(path: Path, run: Path) -> int:
         counted.append(Planted(state, MANY_BATCHES, random.Random(0)))
         return counted[0]
 
-    with mock.patch.object(time_loop, "start_integrator", start):
+    with (
+        mock.patch.object(time_loop, "start_integrator", start),
+        mock.patch.object(watched_steps, "start_integrator", start),
+    ):
         run_scenario(heatsim.load(path), run)
     shutil.rmtree(run)
     return MANY_BATCHES - counted[0]._left

@@ -114,7 +114,7 @@ def test_super_steps_with_tangents_are_of_second_order_and_close_the_ledger() ->
         state = run(text, integrator="rkl2", step=step)
         errors.append(float(np.abs(state.temperature() - exact).max()))
         assert state.energy.relative_residual < 1e-13
-    assert 1.9 < observed_order(sizes, errors) < 2.4
+    assert 1.9 < observed_order(sizes[1:], errors[1:]) < 2.4
     assert errors[-1] < 1e-6 * 900.0
 
 
