@@ -49,8 +49,9 @@ def _smooth(n: int) -> str:
 
 
 def _decayed(n: int) -> np.ndarray:
-    """Each cosine of the mode is an eigenvector of the cells, with the eigenvalue -(2 n sin(pi/(2 n)))^2."""
-    c = np.cos(pi * (np.arange(n) + 0.5) / n)
+    """Each cosine of the mode is an eigenvector of the cells, with the eigenvalue -(2 n sin(pi/(2 n)))^2; it starts
+    from its means over cells."""
+    c = np.sinc(0.5 / n) * np.cos(pi * (np.arange(n) + 0.5) / n)
     return np.asarray(exp(-0.05 * 3 * (2 * n * sin(pi / (2 * n))) ** 2) * c[:, None, None] * c[:, None] * c)
 
 
