@@ -137,7 +137,8 @@ class _Looks:
         a jump at its end."""
         ages, _ = self._ages(changes.times, shares)
         sizes = np.maximum(np.abs(shares), np.finfo(float).tiny)
-        return float(np.maximum(changes.durations / sizes, LATENESS * ages / ERROR_CONSTANT).min(initial=inf))
+        with np.errstate(over="ignore"):  # of what hardly changes: any step will do
+            return float(np.maximum(changes.durations / sizes, LATENESS * ages / ERROR_CONSTANT).min(initial=inf))
 
     def _ages(self, times: Floats, shares: Floats) -> tuple[Floats, Floats]:
         """(n,) the age, s, that a jump over the whole range would have, to be seen as well as each jump and those
