@@ -217,8 +217,8 @@ def _knots(given: AnyMaterial, zero: float, bounds: TemperatureBounds) -> tuple[
 
 
 def _first_points(bounds: TemperatureBounds) -> tuple[np.ndarray, ...]:
-    """Temperatures at which an expression is looked at first, K: as close among those that are sure to occur as among
-    all, and as many to a power of ten towards absolute zero."""
+    """Temperatures at which an expression is looked at first, K: in equal steps over all, closer among those that are
+    sure to occur, and in equal ratios towards absolute zero."""
     (low, high), hottest = bounds.known, max(bounds.hottest, bounds.possible[1])
     lowest = COLDEST_SHARE * min(each for each in (low, high, hottest) if each > 0)
     return (

@@ -1,4 +1,4 @@
-"""Whether a body stays between the temperatures for which its steps are stable, looked at whenever a step has to end.
+"""Whether a body stays between the temperatures for which its steps are stable, looked at where outputs are due.
 
 Before a run, bounds of temperature follow from its inputs (`problem.temperature_bounds`). Where they have no end, as
 where heat flows in through a face, one is taken, far above what most bodies reach. A run that goes beyond starts anew,
