@@ -54,6 +54,8 @@ def open_areas(
         leaning = (np.abs(points.normals[flat]) > 1e-9).any(axis=0)
         tilted = [part for part in (MANTLE, ENDS, STRAIGHT) if leaning[points.parts == part].any()]
         points = SurfacePoints(*(each[..., ~np.isin(points.parts, tilted)] for each in points))
+        if points.areas.size == 0:
+            continue
         within, beyond = (_materials(scenario, grid, material_ids, number, points, side) for side in (-1.0, 1.0))
         for part, inside, outside in np.unique(np.stack((points.parts, within, beyond)), axis=1).T.tolist():
             if inside >= 0 and outside >= 0:

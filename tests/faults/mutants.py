@@ -2,9 +2,10 @@
 them, in 5 s and 1 GB, without a traceback.
 
 `python -m faults.mutants --scenarios 200000 --chips 50000 --first 0` (from tests/) prints the counts; `make faults`
-calls it. A mutant is made of its number alone, so ranges of numbers go on where others ended, and
-`--show scenarios:1234` prints one. Mutants are judged in forked processes, whose memory is limited and whose CPU time
-is watched; what takes too long or too much is judged once more, alone, before it counts.
+calls it. Where there are many cores, set OPENBLAS_NUM_THREADS=1: buffers of its threads count as memory of a mutant. A
+mutant is made of its number alone, so ranges of numbers go on where others ended, and `--show scenarios:1234` prints
+one. Mutants are judged in forked processes, whose memory is limited and whose CPU time is watched; what takes too long
+or too much is judged once more, alone, before it counts.
 """
 
 from __future__ import annotations

@@ -77,6 +77,13 @@ def test_a_film_acts_on_the_true_area(shape: str, true: float, within: float, n:
     assert area(problem(BLOCK.format(n=n, shape=shape))) == pytest.approx(true, rel=within)
 
 
+def test_a_ball_in_a_grid_one_cell_deep_has_the_area_of_its_cells() -> None:
+    ball, cover = f"sphere = {{ center = {AT}, radius = {R} }}", '[[regions]]\nmaterial = "o"\nbox = {{ {} }}'
+    text = BLOCK.replace("{n}, {n}, {n}", "{n}, {n}, 1")
+    text = text.format(n=20, shape=f"{ball}\n{cover.format('lower = [0.0, 0.0, 0.0], upper = [0.01, 0.01, 0.1]')}")
+    assert area(problem(text)) == pytest.approx(0.1 * (2 * pi * R + 0.02), rel=0.1)
+
+
 def test_a_film_acts_on_the_true_area_of_triangles(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     mesh = trimesh.creation.icosphere(subdivisions=3, radius=R)

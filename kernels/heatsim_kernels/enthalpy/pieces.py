@@ -53,11 +53,14 @@ def fit_pieces(
         found = _fit(curve, tolerance, PIECES)
         if found is not None:
             return found, tolerance
-    for tolerance in (*TOLERANCES, *LOOSE):
+    coarsest = _fit(curve, LOOSE[-1], MAX_PIECES)
+    if coarsest is None:  # breaks alone are too many
+        raise ValueError(f"a curve needs more than {MAX_PIECES} pieces")
+    for tolerance in (*TOLERANCES, *LOOSE[:-1]):
         found = _fit(curve, tolerance, MAX_PIECES)
         if found is not None:
             return found, tolerance
-    raise ValueError(f"a curve needs more than {MAX_PIECES} pieces")
+    return coarsest, LOOSE[-1]
 
 
 class _Curve(NamedTuple):
@@ -207,12 +210,12 @@ def _through(x: np.ndarray, y: np.ndarray, first: int, end: int) -> Piece:
     than a quadratic."""
     low, high = np.searchsorted(x[first : end + 1], x[first] + (x[end] - x[first]) * BETWEEN) + first
     low = min(max(low, first + 1), max(end - 2, first + 1))
-    at = np.unique([low, min(max(high, low + 1), max(end - 1, first + 1)), end])
+    at = np.array(sorted({int(low), int(min(max(high, low + 1), max(end - 1, first + 1))), end}))
     width = x[end] - x[first]
     found = _powers((x[at] - x[first]) / width, y[at] - y[first])
     if len(found) == 3 and abs(found[2]) <= NO_CUBIC * abs(found[0]):
         found = _powers((x[at[1:]] - x[first]) / width, y[at[1:]] - y[first])
-    b, c, e = np.pad(found, (0, 3 - len(found))) / width ** np.arange(1, 4)
+    b, c, e = (*(found / width ** np.arange(1, len(found) + 1)), 0.0, 0.0)[:3]
     return float(x[first]), float(y[first]), float(b), float(c), float(e)
 
 
