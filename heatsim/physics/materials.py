@@ -21,11 +21,12 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
+from heatsim.scenario.expressions.ranges import narrow_places
 from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Ambient, AnyMaterial, PropertyTable, Void
 from heatsim.scenario.model import find_material_dependence
 from heatsim.scenario.value_types import MAX_MAGNITUDE
 
-EXPRESSION_POINTS = 8193  # at which an expression is looked at first: what is narrower than their distance is missed
+EXPRESSION_POINTS = 8193  # at which an expression is looked at first, and between them by its bounds
 CAPACITY_SAMPLES = 1025  # at which the least of a heat capacity by expression is looked for
 COLDEST_SHARE = 1e-3  # of the lowest temperature known: properties are tabulated from there on
 FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
@@ -202,6 +203,7 @@ def least_capacity(scenario: Scenario, reached: Range) -> float:
         given = each.heat_capacity
         knots = [T for T in given.T if low < T < high] if isinstance(given, PropertyTable) else []
         T = np.array([*np.linspace(low, high, CAPACITY_SAMPLES), *knots])
+        T = np.array([*T, *(narrow_places(given, T, scenario.zero) if isinstance(given, Expression) else ())])
         found.append(each.density * float(np.nanmin(_values(given, T), initial=np.inf)))
     return max(min(found), np.finfo(float).tiny)
 
@@ -212,8 +214,14 @@ def _knots(given: AnyMaterial, zero: float, bounds: TemperatureBounds) -> tuple[
     knots = [np.array(table.T) - zero for table in tables]
     documented = max((each[0] for each in knots), default=-np.inf), min((each[-1] for each in knots), default=np.inf)
     if any(isinstance(getattr(given, key), Expression) for key in UNITS):
-        knots += [*_first_points(bounds), np.array(bounds.known)]
+        first = np.unique(np.concatenate([*knots, *_first_points(bounds), np.array(bounds.known)]))
+        knots = [first, *(_narrow(getattr(given, key), first, zero) for key in UNITS)]
     return np.unique(np.concatenate(knots)) if knots else np.zeros(1), documented
+
+
+def _narrow(value: object, T: np.ndarray, zero: float) -> np.ndarray:
+    """Temperatures, K, beside those `T` at which a property by expression has what is narrow."""
+    return narrow_places(value, T + zero, zero) - zero if isinstance(value, Expression) else np.empty(0)
 
 
 def _first_points(bounds: TemperatureBounds) -> tuple[np.ndarray, ...]:

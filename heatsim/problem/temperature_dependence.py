@@ -33,6 +33,7 @@ from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.temperature_bounds import sample_times
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import separate_temperature
+from heatsim.scenario.expressions.ranges import narrow_places
 from heatsim.scenario.toml.positions import Key
 from heatsim.scenario.value_types import Number
 
@@ -131,12 +132,15 @@ def tabulate_boundary_factors(
         if factor is not None:
             most = float(boundary_faces.checked(patch, name, sample_times(scenario)).max())
             range_of_values = patch.condition.numbers()[name]
-            _require_range(scenario, (*patch.key, name), T, _at(factor, T), most, range_of_values)
+            looked = np.union1d(T, narrow_places(factor, T, scenario.zero))
+            _require_range(scenario, (*patch.key, name), looked, _at(factor, looked), most, range_of_values)
             of_face = number[boundary_faces.starts[patch.face] : boundary_faces.starts[patch.face + 1]]
             of_face[patch.cells] = found.setdefault(factor, len(found) + 1)
     if not found:
         return None
-    pieces = as_table([_pieces_of(factor, T, boundary_faces.reference) for factor in found])
+    places = [np.unique(_round(np.append(T, narrow_places(factor, T, scenario.zero)))) for factor in found]
+    factors = zip(found, places, strict=True)
+    pieces = as_table([_pieces_of(factor, at, boundary_faces.reference) for factor, at in factors])
     return BoundaryFactors(pieces, number if entries is None else number[entries])
 
 

@@ -188,3 +188,40 @@ def test_a_given_temperature_is_exact_where_the_conductivity_leaps(integrator: s
         tmp_path,
     )
     assert found["first"] == pytest.approx(627.0 - 4635.0 / 8 / 5, abs=0.01)  # 20*200 + 5*127 W/m, an eighth of it
+
+
+def test_no_spike_of_a_property_is_too_narrow_to_be_found(tmp_path: Path) -> None:
+    """2 mK wide of 900 K: a leap of the enthalpy by 2e5 J/kg, and 0.27 W/m of conductivity times temperature."""
+    found = results(
+        """
+        grid = { cells = [1, 1, 1], size = [0.1, 0.1, 0.1] }
+        time = { end = 100.0, integrator = "implicit" }
+        initial = { temperature = 300.0 }
+        regions = [{ material = "m" }]
+        sources = [{ power_density = 5e6 }]
+        output.results = [{ name = "end", of = "max(T)" }]
+        [materials.m]
+        conductivity = 1.0
+        density = 1000.0
+        heat_capacity = "1000 + 1e8*where(abs(T - 423.4567) < 0.001, 1, 0)"
+        """,
+        tmp_path,
+    )
+    assert found["end"] == pytest.approx(300.0 + (5e5 - 2e5) / 1000.0, abs=1.0)
+    found = results(
+        """
+        grid = { cells = [20, 1, 1], size = [1.0, 1.0, 1.0] }
+        time = { integrator = "steady" }
+        initial = { temperature = 300.0 }
+        regions = [{ material = "m" }]
+        boundary.x_min = { kind = "fixed", temperature = 600.0 }
+        boundary.x_max = { kind = "fixed", temperature = 300.0 }
+        output.results = [{ name = "heat", of = "heat('x_min')" }]
+        [materials.m]
+        conductivity = "1 + 500*exp(-((T - 350.1)/3e-4)**2)"
+        density = 1000.0
+        heat_capacity = 1000.0
+        """,
+        tmp_path / "steady",
+    )
+    assert found["heat"] == pytest.approx(300.0 + 500 * 3e-4 * np.sqrt(np.pi), rel=1e-4)

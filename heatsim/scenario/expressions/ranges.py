@@ -1,6 +1,6 @@
-"""Between which values an expression stays while its variables stay in ranges: by `intervals`, so that nothing narrow
-is missed. Ranges are halved until what is found is close to values that do occur, or the boxes are too many; what then
-is returned is wide, and safe.
+"""Between which values an expression stays while its variables stay in ranges, and where it has what is narrow: by
+`intervals`, so that nothing is missed. Ranges are halved until what is found is close to values that do occur, or the
+boxes are too many; the range that is then returned is wide, and safe.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ MAX_HALVINGS = 40
 CLOSE = 1e-3  # of the values that occur: an interval by so much wider is good enough
 SAME = 1e-9  # of values, by which they differ no more than by rounding
 START = 64  # parts of each range to begin with, if it is the only one
+NARROW = 1e-6  # of value times place: what bounds allow between two places may not come to more
+NARROWEST = 1e-10  # of a place: no two come closer
+MAX_NARROW = 2**16  # boxes looked at once for what is narrow
+DEPARTS = 0.05  # of the values: a place between two that lies so far off the line is one to keep
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -83,3 +87,38 @@ def _halved(lows: Array, highs: Array) -> tuple[Array, Array]:
     upper, lower = lows.copy(), highs.copy()
     upper[longest, each], lower[longest, each] = middle, middle
     return np.concatenate((lows, upper), axis=1), np.concatenate((lower, highs), axis=1)
+
+
+def narrow_places(value: Expression, at: Array, origin: float = 0.0) -> Array:
+    """Places beside those `at` (n,), increasing, at which an expression in one variable departs from what it is at
+    those: the spikes, dips and jumps that lie between them. origin: from where the size of a place counts, as absolute
+    zero.
+
+    Between two places the integral of the value may be off by NARROW of value times place, or bounds are too wide to
+    say so for MAX_NARROW intervals.
+    """
+    (name,) = value.names
+    low, high = at[:-1], at[1:]
+    with np.errstate(all="ignore"):
+        value_low, value_high = (np.broadcast_to(value(**{name: end}), end.shape) for end in (low, high))
+        found = []
+        for _ in range(MAX_HALVINGS):
+            least, most = value.enclose(**{name: (low, high)})
+            beyond = np.maximum(most - np.maximum(value_low, value_high), np.minimum(value_low, value_high) - least)
+            size = np.maximum(np.abs(low - origin), np.abs(high - origin))
+            allowed = NARROW * np.maximum(np.abs(value_low), np.abs(value_high)) * size
+            open_ = ((high - low) * beyond > allowed) & (high - low > NARROWEST * size)
+            if not 0 < np.count_nonzero(open_) <= MAX_NARROW:
+                break
+            low, high, value_low, value_high = low[open_], high[open_], value_low[open_], value_high[open_]
+            middle = 0.5 * (low + high)
+            value_middle = np.broadcast_to(value(**{name: middle}), middle.shape)
+            scale = np.maximum(np.abs(value_low), np.abs(value_high))
+            departs = ~(np.abs(value_middle - 0.5 * (value_low + value_high)) <= DEPARTS * scale)
+            found += [low[departs], middle[departs], high[departs]]
+            low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
+            value_low, value_high = (
+                np.concatenate((value_low, value_middle)),
+                np.concatenate((value_middle, value_high)),
+            )
+    return np.unique(np.concatenate(found)) if found else np.empty(0)
