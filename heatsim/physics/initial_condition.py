@@ -31,6 +31,7 @@ class InitialField:
         given = any(region.initial is not None for region in scenario.regions)
         self._last_regions = last_regions(scenario, grid) if given else None
         self._means: dict[Key, SpaceMeans | None] = {}
+        self._doubts: dict[Key, float] = {}
         self._smoothed: np.ndarray | None = None
         self._middle = 0.0
         if is_smoothed(scenario, "initial"):
@@ -61,6 +62,14 @@ class InitialField:
         self._require_physical(field, "after smoothing")
         middle = 0.5 * float(field.min() + field.max())
         return (field - middle).astype(scenario.compute.precision), middle
+
+    def doubts(self, least: float) -> Iterator[tuple[Key, float, bool]]:
+        """The keys of values whose means over cells are in doubt by more than the share `least`, of what has been
+        evaluated so far; by which share, and whether values at centres are taken in their place. None of a field that
+        is smoothed: it may be noise."""
+        for key, doubt in () if is_smoothed(self._scenario, "initial") else self._doubts.items():
+            if doubt > least:
+                yield key, doubt, self._means[key] is None
 
     def _checked_planes(self) -> Iterator[np.ndarray]:
         value = self._scenario.initial.temperature
@@ -101,5 +110,6 @@ class InitialField:
             inside = None if self._last_regions is None or key == _KEY else self._last_regions == key[1]
             means = space_means(value, grid_cells(self._grid), {}, inside, by_distance=True)
             self._means[key] = None if means.doubt > NOISE else means
+            self._doubts[key] = means.doubt
         known = self._means.get(key)
         return evaluate(value, self._grid.shape[1:], **point) if known is None else known.plane(z)

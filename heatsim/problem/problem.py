@@ -39,7 +39,7 @@ from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
-from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_sources
+from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_initial, unresolved_sources
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.problem.warnings import (
     beams_on_ambients,
@@ -467,6 +467,7 @@ class Problem:
         found += [
             *unresolved_sources(self.volume_sources, self.temperature_sources),
             *unresolved_faces(self.boundary_faces),
+            *unresolved_initial(self.initial),
         ]
         found += regions_off_their_shapes(scenario, grid)
         found += [] if self.tabulated is None else tables_off(scenario, self.tabulated, self.dtype)

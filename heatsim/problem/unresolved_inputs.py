@@ -10,6 +10,7 @@ from heatsim.geometry.axis_cells import centre_values
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.space_means import grid_cells, space_means
 from heatsim.physics.boundary_faces import BoundaryFaces
+from heatsim.physics.initial_condition import InitialField
 from heatsim.problem.density_means import mixes
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import VolumeSources
@@ -39,6 +40,17 @@ def unresolved_faces(boundary_faces: BoundaryFaces) -> Iterator[KeyIssue]:
     """Inputs of boundary conditions whose means over the faces of cells are not found to within MOST_DOUBT."""
     for key, doubt in boundary_faces.doubts(MOST_DOUBT):
         message = f"varies too fast within cells: its means over their faces may be off by {100 * doubt:.2g} %"
+        yield KeyIssue(key, message, _HINT)
+
+
+def unresolved_initial(initial: InitialField) -> Iterator[KeyIssue]:
+    """Initial temperatures whose means over cells are not found to within MOST_DOUBT."""
+    for key, doubt, at_centres in initial.doubts(MOST_DOUBT):
+        if at_centres:
+            message = "varies too fast within cells: their means are not found, and values at their centres are taken"
+        else:
+            off = f"{100 * doubt:.2g} % of the rise over its mean"
+            message = f"varies too fast within cells: its means over these may be off by {off}"
         yield KeyIssue(key, message, _HINT)
 
 

@@ -195,6 +195,8 @@ def test_what_cannot_be_resolved_is_told_with_both_numbers() -> None:
     assert "W are released, where" in told(density("1e6*sin(1e9*x)**2"))
     flux = 'z_max = { kind = "flux", flux = "sin(1e9*x)**2" }'
     assert "may be off by" in told(problem(f"{CUBE}\n[boundary]\n{flux}\n"))
+    noise = CUBE.replace("initial.temperature = 300.0", 'initial.temperature = "300 + sin(1e9*x)"')
+    assert "values at their centres are taken" in told(problem(noise))
     assert "mixes place and temperature" in told(density("exp(-x*T)"))
     assert told(density(BALL)) == told(density("1e6*(1 + x)*(1 + T/300)")) == ""
 
