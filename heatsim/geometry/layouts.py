@@ -15,6 +15,8 @@ import numpy as np
 from heatsim.errors import InputFileError
 
 MAX_BYTES, MAX_POLYGONS = 2**30, 500_000
+MAX_UNITED = 20_000  # polygons of which the area of all together is found
+NANOMETRE = 1e-9  # in which it is: gdstk cuts at a thousandth of a unit
 GDSII, OASIS = b"\x00\x06\x00\x02", b"%SEMI-OASIS"  # how files begin
 
 
@@ -55,6 +57,19 @@ def read_layer(path: Path, name: LayerName) -> tuple[np.ndarray, ...]:
     except OSError:
         raise InputFileError(path, "no such file") from None
     return _read(path, name, stamp)
+
+
+def layer_area(path: Path, name: LayerName, lower: Sequence[float], upper: Sequence[float]) -> float | None:
+    """The area that a layer covers between two corners x, y, m2; None of more than MAX_UNITED polygons. Raises
+    `InputFileError` as `read_layer` does."""
+    outlines = read_layer(path, name)
+    if len(outlines) > MAX_UNITED:
+        return None
+    import gdstk
+
+    polygons = [gdstk.Polygon(points / NANOMETRE) for points in outlines]
+    within = gdstk.rectangle(*((end[0] / NANOMETRE, end[1] / NANOMETRE) for end in (lower, upper)))
+    return float(sum(each.area() for each in gdstk.boolean(polygons, within, "and"))) * NANOMETRE**2
 
 
 @lru_cache(maxsize=16)

@@ -16,7 +16,7 @@ import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.voxelise import contains_points, shape_masks, stl_surface
-from heatsim.problem.shape_volumes import exact_volume
+from heatsim.problem.shape_volumes import drawn_volume, exact_volume
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Shape
 from heatsim.scenario.toml.positions import KeyIssue
@@ -85,7 +85,11 @@ def _painted(scenario: Scenario, grid: CellGrid, number: int) -> _Painted:
     if region.labels is not None:
         return _Painted(whole, np.ones(grid.shape, bool), None, spans[0], spans[1], True)
     masks = np.stack(list(shape_masks(scenario, ("regions", number), region, grid)))
-    return _Painted(whole, masks, _volume_of_surface(region, spans), spans[0], spans[1], not region.forms)
+    drawing = region.floorplan or region.gds
+    if drawing is not None:
+        spans[:, 2] = np.clip(drawing.z, *grid.span("z"))
+    exact = drawn_volume(scenario, ("regions", number), region, grid) if drawing else _volume_of_surface(region, spans)
+    return _Painted(whole, masks, exact, spans[0], spans[1], not region.forms)
 
 
 def _on_faces(grid: CellGrid, axis: str, *places: float) -> bool:

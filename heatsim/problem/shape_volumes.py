@@ -7,8 +7,11 @@ from math import dist
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.voxelise import contains_points
+from heatsim.geometry.layouts import LayerName, layer_area
+from heatsim.geometry.voxelise import contains_points, floorplan_blocks
+from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Shape
+from heatsim.scenario.toml.positions import Key
 
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
 
@@ -31,6 +34,26 @@ def exact_volume(shape: Shape, grid: CellGrid) -> float | None:
     x, y, z = (start + length * steps for start, length in zip(low, high - low, strict=True))
     inside = [contains_points(shape, x[None, :], y[:, None], height).mean() for height in z]
     return float((high - low).prod() * np.mean(inside))
+
+
+def drawn_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> float | None:
+    """Volume of the part of the blocks of a floorplan, or of a layer of a layout, that lies in the grid, m3; None where
+    it is not known. key: of the shape."""
+    drawing = shape.floorplan or shape.gds
+    if drawing is None or grid.coordinates == "cylindrical":
+        return None
+    (left, right), (bottom, top) = (
+        (grid.span(axis)[0] - at, grid.span(axis)[1] - at) for axis, at in zip("xy", drawing.at, strict=True)
+    )
+    low, high = np.clip(drawing.z, *grid.span("z"))
+    if shape.floorplan is not None:
+        blocks = floorplan_blocks(scenario, key, shape.floorplan)
+        sides = ((min(b.right, right) - max(b.left, left), min(b.top, top) - max(b.bottom, bottom)) for b in blocks)
+        return float(sum(max(x, 0.0) * max(y, 0.0) for x, y in sides) * (high - low))
+    assert shape.gds is not None
+    name = LayerName(shape.gds.layer, shape.gds.datatype, shape.gds.cell)
+    area = layer_area(shape.gds.file, name, (left, bottom), (right, top))
+    return None if area is None else float(area * (high - low))
 
 
 def _whole_volume(shape: Shape) -> float:

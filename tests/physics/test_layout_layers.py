@@ -11,6 +11,7 @@ import pytest
 from heatsim.errors import ScenarioError
 from heatsim.geometry.point_values import make_grid
 from heatsim.geometry.voxelise import voxelise_regions
+from heatsim.problem import build_problem
 from heatsim.scenario import load
 
 gdstk = pytest.importorskip("gdstk")
@@ -111,3 +112,19 @@ def test_what_is_no_layer_is_told(shape: str, message: str, scenario_with: Scena
 def test_heights_are_in_order(scenario_with: Scenarios) -> None:
     with pytest.raises(ScenarioError, match="expected two increasing heights z"):
         load(scenario_with('gds = { file = "chip.gds", layer = 4, z = [4e-6, 1e-6] }'))
+
+
+def test_a_layer_that_cells_do_not_hold_is_told_with_both_volumes(scenario_with: Scenarios) -> None:
+    def told(shape: str, cells: str = "[40, 30, 4]") -> str:
+        path = scenario_with(shape)
+        path.write_text(path.read_text().replace("[40, 30, 4]", cells))
+        return " ".join(str(each) for each in build_problem(load(path)).warnings())
+
+    layer = 'gds = {{ file = "chip.gds", layer = {}, z = [1e-6, 3e-6] }}'
+    assert told(layer.format(4)) == told(layer.format(5)) == ""
+    coarse = told(layer.format(5), "[14, 14, 4]")  # 8 squares of 2 um
+    assert "in place of the 6.4e-17 m3" in coarse
+    scenario_with("").with_name("plan.flp").write_text("a 10e-6 20e-6 0.0 0.0\nb 1e-6 20e-6 20.3e-6 0.0\n")
+    block = 'floorplan = {{ file = "plan.flp", unit = "{}", z = [1e-6, 3e-6] }}'
+    assert told(block.format("a")) == ""
+    assert "in place of the 4e-17 m3" in told(block.format("b"), "[20, 30, 4]")
