@@ -396,18 +396,20 @@ class Problem:
         return energy
 
     def heat_released(self, end: float, samples: int) -> tuple[float, float] | None:
-        """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
-        None where no source is an expression in t alone, where a sample costs a field, or where some depends on
-        temperature."""
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them,
+        and one in each interval of what they do between these; None where no source is an expression in t alone, where
+        a sample costs a field, or where some depends on temperature."""
         if self.coefficients.losses is not None or not self.volume_sources.sampled_cheaply:
             return None
-        dt, energies = end / samples, []
-        for first in range(0, samples, self.batch):
-            times = dt * np.arange(first, min(first + self.batch, samples))
-            table, field = self.volume_sources.table(times, dt), self.volume_sources.field(0.0)
+        marks = mark_times(self.inputs.values, end, end / samples).times | set(self.event_times)
+        edges = np.union1d(np.linspace(0.0, end, samples + 1), [time for time in marks if time < end])
+        middles, widths, energies = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges), []
+        for first in range(0, len(middles), self.batch):
+            times, lengths = (each[first : first + self.batch] for each in (middles, widths))
+            table, field = self.volume_sources.table(times), self.volume_sources.field(0.0)
             table = None if table is None else table[:, self.cell_classes.zone]
-            forcing = Forcing(np.zeros(0), np.zeros(0), table, field, self.volume_sources.scale(times, dt))
-            energies.append(self.source_energy(forcing, dt, len(times)))
+            forcing = Forcing(np.zeros(0), np.zeros(0), table, field, self.volume_sources.scale(times, 0.0))
+            energies.append(lengths * self.source_energy(forcing, 1.0, len(times)))
         energy = np.concatenate(energies)
         return float(energy.sum()), float(np.abs(energy).sum())
 
