@@ -320,10 +320,12 @@ class Problem:
         """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
         faces; cells: see `SurfaceTangents`."""
         assert self.surfaces is not None
-        surfaces, forcing = self.surfaces.at(self._until_end(times)), self.linear_forcing(times, dt)
+        forcing = self.linear_forcing(times, dt)
         if self.explicit_form is not None and any(self.explicit_form.given):
             forcing = replace(forcing, boundary_b=self._boundary_potentials(forcing.boundary_a, forcing.boundary_b))
-        return tangents.applied(forcing, cells, surfaces)
+        if self.explicit_form is not None and not self.explicit_form.faces.entries.size:
+            return forcing  # the conditions of all faces are given in potentials
+        return tangents.applied(forcing, cells, self.surfaces.at(self._until_end(times)))
 
     def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The values b (k, boundary_size) of boundary faces in potentials: twice that of a given temperature, where a
