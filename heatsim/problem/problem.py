@@ -314,18 +314,31 @@ class Problem:
         a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
 
+    def tangent_lines(self, times: np.ndarray, tangents: SurfaceTangents, cells: Callable[[Any], Any]) -> Forcing:
+        """What explicit steps of a nonlinear problem take as boundary values, without sources: tangents, or the values
+        in potentials where conditions are given in those; cells: see `SurfaceTangents`."""
+        assert self.surfaces is not None
+        assert self.explicit_form is not None
+        times = self._until_end(times)
+        a, b = self.boundary_values(times)
+        if any(self.explicit_form.given):
+            b = self._boundary_potentials(a, b)
+        if not self.explicit_form.faces.entries.size:
+            return Forcing(a, b)
+        return tangents.applied(Forcing(a, b), cells, self.surfaces.at(times))
+
     def tangent_forcing(
         self, times: np.ndarray, dt: float, tangents: SurfaceTangents, cells: Callable[[Any], Any]
     ) -> Forcing:
         """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
         faces; cells: see `SurfaceTangents`."""
-        assert self.surfaces is not None
-        forcing = self.linear_forcing(times, dt)
-        if self.explicit_form is not None and any(self.explicit_form.given):
-            forcing = replace(forcing, boundary_b=self._boundary_potentials(forcing.boundary_a, forcing.boundary_b))
-        if self.explicit_form is not None and not self.explicit_form.faces.entries.size:
-            return forcing  # the conditions of all faces are given in potentials
-        return tangents.applied(forcing, cells, self.surfaces.at(self._until_end(times)))
+        return self.with_sources(self.tangent_lines(times, tangents, cells), times, dt)
+
+    def with_sources(self, boundary: Forcing, times: np.ndarray, dt: float) -> Forcing:
+        """The forcing of explicit steps at some times, of boundary values that are known for these, or longer, and of
+        sources: see `forcing`."""
+        table, field, scale, windows = self._sources(self._until_end(times), dt, self.ambients.varies)
+        return replace(boundary, heat_table=table, heat_field=field, heat_scale=scale, window_sources=windows)
 
     def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The values b (k, boundary_size) of boundary faces in potentials: twice that of a given temperature, where a

@@ -104,9 +104,9 @@ class SurfaceTangents(Protocol):
         surface balance, see `NonlinearForcing`, with as many rows as `forcing` has.
         """
 
-    def error(self, before: Forcing, now: Forcing) -> float:
-        """How far the last tangents `before` are off where those of `now`, the last made, were made, as a share of the
-        largest flux."""
+    def error(self, before: Forcing, row: int, now: Forcing) -> float:
+        """How far the tangents `before` of a row, or of the last if there are fewer, are off where those of `now`, the
+        last made, were made, as a share of the largest flux."""
 
 
 def share_of_largest(blocks: np.ndarray) -> float:
