@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from heatsim.scenario import Expression
 
 Window = tuple[slice, ...]  # along each axis of the cells
 
+_BLOCK = 2**15  # cells dealt with at a time: what a cache holds
 _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
 _MANY = 2**12  # cells, of which it is worth while to find those
 _NOTHING = 1e-15  # of the greatest bound
@@ -58,15 +60,17 @@ class SpaceMeans:
         """The parts of the cells where the means are anything but 0."""
         return [product.window for product in self._products]
 
-    def planes(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """The windows cut into planes of one cell along the first axis, each with a term there."""
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """The windows cut along the first axis into parts of about _BLOCK cells, each with a term there."""
         for product in self._products:
             first, *others = product.window
-            for number in range(first.start, first.stop):
-                window = slice(number, number + 1), *others
-                here = slice(number - first.start, number - first.start + 1)
+            shape = tuple(part.stop - part.start for part in others)
+            step = max(1, _BLOCK // max(1, prod(shape)))
+            for start in range(first.start, first.stop, step):
+                stop = min(start + step, first.stop)
+                here = slice(start - first.start, stop - first.start)
                 rows = tuple(f[here] if len(f) > 1 else f for f in product.factors)
-                yield window, np.broadcast_to(_times(rows), tuple(part.stop - part.start for part in window))
+                yield (slice(start, stop), *others), np.broadcast_to(_times(rows), (stop - start, *shape))
 
     def values(self) -> np.ndarray:
         """The means over all cells."""
@@ -196,7 +200,22 @@ def _means_of_factor(
     windows, ends = dict(zip(own, where, strict=True)), dict(zip(own, seen.shape, strict=True))
     window = tuple(windows.get(axis, slice(0, n)) for axis, n in zip(axes, cells.shape, strict=True))
     values = means.values.reshape([ends.get(axis, 1) for axis in axes])
-    return _Factor(values, window, spans, doubt, bool(good.all()))
+    found = _Factor(values, window, spans, doubt, bool(good.all()))
+    return _trimmed(found) if windowed and found.finite and prod(cells.shape) > _MANY else found
+
+
+def _trimmed(factor: _Factor) -> _Factor:
+    """A factor without the cells at its ends where it is as good as 0."""
+    size = np.abs(np.where(np.isfinite(factor.values), factor.values, 0.0))
+    if not size.any():
+        return factor
+    counts, window, kept = size > _NOTHING * size.max(), list(factor.window), [slice(None)] * size.ndim
+    for axis, spanned in enumerate(factor.spans):
+        if spanned:
+            here = np.flatnonzero(counts.any(axis=tuple(other for other in range(size.ndim) if other != axis)))
+            kept[axis] = slice(int(here[0]), int(here[-1]) + 1)
+            window[axis] = slice(window[axis].start + kept[axis].start, window[axis].start + kept[axis].stop)
+    return factor._replace(values=factor.values[tuple(kept)], window=tuple(window))
 
 
 def _shadow(inside: np.ndarray | None, axes: list[int], window: list[slice]) -> np.ndarray | None:
