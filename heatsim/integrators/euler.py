@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
 FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
+LOOK_AHEAD = 64  # steps for which inputs are found at once where forcings serve a single step
 MAX_TANGENT_STEPS = 48  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
 MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
@@ -177,7 +178,11 @@ class ExplicitSteps:
         interval = Interval.begin(self._interval, start, target, state.problem.largest_step)
         start, _, total, done = interval
         dt = (target - start) / total
+        ahead = done
         while done < total:
+            if done >= ahead and state.problem.batch == 1:
+                ahead = done + LOOK_AHEAD
+                state.problem.look_ahead(start + dt * np.arange(done, min(ahead, total)))
             count = min(self._batch, total - done, self._at_most or total)
             self._take(start, dt, done, count)
             done += count

@@ -306,6 +306,13 @@ class Problem:
         sources = self._sources(times, dt)
         return NonlinearForcing(self.surfaces.at(times), *sources)
 
+    def look_ahead(self, times: np.ndarray) -> None:
+        """Tell the times (k,), s, ascending, of the forcings that will be asked for next, one after the other. What
+        inputs are at a time does not depend on it."""
+        times = self._until_end(times)
+        self.boundary_faces.look_ahead(times)
+        self.volume_sources.look_ahead(times)
+
     def linear_forcing(self, times: np.ndarray, dt: float = 0.0, *, ambient_heat: bool = True) -> Forcing:
         """What `forcing` gives of a linear problem; without the heat of ambients that depend on time, if their
         temperatures are given to the solver."""

@@ -24,8 +24,9 @@ from heatsim_kernels.field.window_source import WindowSource
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
+from heatsim.geometry.means_in_time import MeansInTime
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.space_means import MeansInTime, SpaceMeans, Window, grid_cells, space_means
+from heatsim.geometry.space_means import SpaceMeans, Window, grid_cells, space_means
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -51,7 +52,7 @@ TimeFactor = Expression | PowerTrace | None  # of time; None is 1
 
 BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, together
 
-MOST_KEPT = 2**22  # numbers of rates that are kept by their factor of time; on finer grids they are found anew each step
+MOST_KEPT = 2**22  # rates that are kept by their factor of time; where there are more, they are found in each step
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
@@ -168,6 +169,7 @@ class VolumeSources:
         self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
         self._filled: tuple[float, float] | None = None  # when, s, and for which step the field was found last
+        self._ahead = np.zeros(0)
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._held: np.ndarray | None = None  # capacities of the cells of a small grid, J/K
         still = dict.fromkeys(term.time for term in self._spatial if not term.moves)
@@ -266,6 +268,17 @@ class VolumeSources:
         if self._factor is None:
             return np.ones(len(times))
         return self._in_time(self._factor, self._spatial[0].source, times, dt)
+
+    @property
+    def moves(self) -> bool:
+        """Whether some source is an expression in which space and time do not separate."""
+        return any(term.moves for term in self._spatial)
+
+    def look_ahead(self, times: np.ndarray) -> None:
+        """Tell the times (k,), s, ascending, for which the field will be asked next."""
+        self._ahead = times
+        for means in self._moving.values():
+            means.look_ahead(times)
 
     def field(self, time: float, dt: float = 0.0) -> np.ndarray | None:
         """(nz, ny, nx) heating rate of each cell before `scale` in a step of `dt` from a time on, K/s; None if no
@@ -368,14 +381,16 @@ class VolumeSources:
         assert term.space is not None
         key = term.source, term.space
         if key not in self._moving:
-            cells = grid_cells(self._grid)
-            self._moving[key] = MeansInTime(term.space, cells, term.inside, MOVING_POINTS)
+            means = MeansInTime(term.space, grid_cells(self._grid), term.inside, MOVING_POINTS, self._scenario.time.end)
+            means.look_ahead(self._ahead)
+            self._moving[key] = means
         return self._moving[key].at(time)
 
     def _power_of(self, windows: Sequence[Window]) -> float:
         """The power of the field, W, which is 0 outside of windows, if there are any."""
         assert self._field is not None
-        everywhere = tuple(slice(0, n) for n in self._grid.shape)
+        nz, ny, nx = self._grid.shape
+        everywhere = slice(0, nz), slice(0, ny), slice(0, nx)
         if self._field.size <= MOST_KEPT and (not windows or everywhere in windows):
             if self._held is None:
                 self._held = self._cell_capacity(everywhere) * volumes(self._grid, everywhere)

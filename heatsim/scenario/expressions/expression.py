@@ -324,10 +324,10 @@ def _wave(wave: str, terms: list[Term]) -> list[Term]:
         raise _NotSeparable
     u = reduce(lambda a, b: Apply("+", (a, b)), (others for others, alone in terms if alone is None and others))
     v = reduce(lambda a, b: Apply("+", (a, b)), (alone for _, alone in terms if alone))
-    sine, cosine = (lambda a: Apply("sin", (a,))), (lambda a: Apply("cos", (a,)))
+    (sin_u, cos_u), (sin_v, cos_v) = ([Apply(name, (angle,)) for name in ("sin", "cos")] for angle in (u, v))
     if wave == "sin":
-        return [(sine(u), cosine(v)), (cosine(u), sine(v))]
-    return [(cosine(u), cosine(v)), (Apply("negative", (sine(u),)), sine(v))]
+        return [(sin_u, cos_v), (cos_u, sin_v)]
+    return [(cos_u, cos_v), (Apply("negative", (sin_u,)), sin_v)]
 
 
 def _negative(term: Term) -> Term:
