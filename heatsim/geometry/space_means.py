@@ -9,7 +9,8 @@ error would not fall with the size of cells as that of a method of second order 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial, reduce
+from functools import reduce
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +22,13 @@ from heatsim.scenario import Expression
 
 Window = tuple[slice, ...]  # along each axis of the cells
 
+_BLOCK = 2**15  # cells dealt with at a time: what a cache holds
 _BLOCKS = 16  # along an axis, by whose bounds it is found where an expression is anything but 0
 _MANY = 2**12  # cells, of which it is worth while to find those
 _NOTHING = 1e-15  # of the greatest bound
 
 
-class _Factor(NamedTuple):
+class FactorMeans(NamedTuple):
     """The means of a factor over the cells of a window, an array of one cell along those axes that it does not span;
     the share by which they may be off, about; and whether all that count are finite."""
 
@@ -58,15 +60,17 @@ class SpaceMeans:
         """The parts of the cells where the means are anything but 0."""
         return [product.window for product in self._products]
 
-    def planes(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """The windows cut into planes of one cell along the first axis, each with a term there."""
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """The windows cut along the first axis into parts of about _BLOCK cells, each with a term there."""
         for product in self._products:
             first, *others = product.window
-            for number in range(first.start, first.stop):
-                window = slice(number, number + 1), *others
-                here = slice(number - first.start, number - first.start + 1)
+            shape = tuple(part.stop - part.start for part in others)
+            step = max(1, _BLOCK // max(1, prod(shape)))
+            for start in range(first.start, first.stop, step):
+                stop = min(start + step, first.stop)
+                here = slice(start - first.start, stop - first.start)
                 rows = tuple(f[here] if len(f) > 1 else f for f in product.factors)
-                yield window, np.broadcast_to(_times(rows), tuple(part.stop - part.start for part in window))
+                yield (slice(start, stop), *others), np.broadcast_to(_times(rows), (stop - start, *shape))
 
     def values(self) -> np.ndarray:
         """The means over all cells."""
@@ -102,31 +106,6 @@ def grid_cells(grid: CellGrid) -> Cells:
     return Cells({axis: grid.faces(axis) for axis in AXES[::-1]}, grid.coordinates == "cylindrical")
 
 
-class MeansInTime:
-    """The means of an expression in space and time over cells: see `space_means`. What depends on space alone is found
-    once; `windowed`: where it is as good as 0 is left out."""
-
-    def __init__(
-        self, value: Expression, cells: Cells, inside: np.ndarray | None, most: int, windowed: bool = True
-    ) -> None:
-        self._value, self._cells, self._inside, self._most, self._windowed = value, cells, inside, most, windowed
-        self._factors = value.split_space()
-        self._known: dict[Expression, _Factor] = {}
-
-    def at(self, time: float, **fixed: float) -> SpaceMeans:
-        """The means at a time, s; fixed: the other variables."""
-        of_factors = partial(self._factor, fixed={"t": time, **fixed})
-        return _sum_of_products(self._value, self._factors, self._cells.shape, of_factors)
-
-    def _factor(self, factor: Expression, fixed: Mapping[str, float]) -> _Factor:
-        if factor in self._known:
-            return self._known[factor]
-        found = _means_of_factor(factor, self._cells, fixed, self._inside, False, self._windowed, self._most)
-        if factor.names.isdisjoint(fixed):
-            self._known[factor] = found
-        return found
-
-
 def space_means(
     value: Expression,
     cells: Cells,
@@ -141,17 +120,17 @@ def space_means(
     evaluated, about.
     """
 
-    def of_factor(factor: Expression) -> _Factor:
-        return _means_of_factor(factor, cells, fixed, inside, by_distance, False, most)
+    def of_factor(factor: Expression) -> FactorMeans:
+        return means_of_factor(factor, cells, fixed, inside, by_distance, False, most)
 
-    return _sum_of_products(value, value.split_space(), cells.shape, of_factor)
+    return sum_of_products(value, value.split_space(), cells.shape, of_factor)
 
 
-def _sum_of_products(
+def sum_of_products(
     value: Expression,
     products: list[list[Expression]],
     shape: tuple[int, ...],
-    of_factor: Callable[[Expression], _Factor],
+    of_factor: Callable[[Expression], FactorMeans],
 ) -> SpaceMeans:
     """The means of an expression by those of the factors of its products; by those of the whole expression where the
     means of a factor are not finite, as of exp(900)*exp(-900)."""
@@ -162,7 +141,7 @@ def _sum_of_products(
     return SpaceMeans(shape, [_product(factors, shape) for factors in found], doubt)
 
 
-def _product(factors: list[_Factor], shape: tuple[int, ...]) -> _Product:
+def _product(factors: list[FactorMeans], shape: tuple[int, ...]) -> _Product:
     windows = [slice(0, n) for n in shape]
     for factor in factors:
         for axis in range(len(shape)):
@@ -170,7 +149,7 @@ def _product(factors: list[_Factor], shape: tuple[int, ...]) -> _Product:
     return _Product(tuple(windows), tuple(factor.values for factor in factors))
 
 
-def _means_of_factor(
+def means_of_factor(
     factor: Expression,
     cells: Cells,
     fixed: Mapping[str, float],
@@ -178,25 +157,50 @@ def _means_of_factor(
     by_distance: bool,
     windowed: bool,
     most: int,
-) -> _Factor:
+    *,
+    least: float | None = None,
+) -> FactorMeans:
+    """The means of a factor over cells. windowed: where it is as good as 0 is left out; most: see `space_means`; least:
+    see `cell_means`, of means that are found in each step."""
     axes = tuple(cells.edges)
     spans = tuple(axis in factor.names for axis in axes)
     own = [axis for axis, spanned in zip(axes, spans, strict=True) if spanned]
     if not own:
         value = np.asarray(factor(**fixed), np.float64).reshape((1,) * len(axes))
-        return _Factor(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
+        return FactorMeans(value, tuple(slice(0, n) for n in cells.shape), spans, 0.0, bool(np.isfinite(value).all()))
     part = Cells({axis: cells.edges[axis] for axis in own}, cells.radial)
     many = windowed and np.prod(part.shape) > _MANY
     where = _window(factor, part, fixed) if many else [slice(0, n) for n in part.shape]
     seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
     counted = _shadow(inside, [axes.index(axis) for axis in own], where)
-    means = cell_means(factor, seen, fixed, counted, by_distance, most)
+    means = cell_means(factor, seen, fixed, counted, by_distance, most, in_time=least is not None, least=least or 0.0)
     doubt = means.unsettled / means.whole if means.whole > 0 else 0.0
     good = np.isfinite(means.values) if counted is None else np.isfinite(means.values) | ~counted
     windows, ends = dict(zip(own, where, strict=True)), dict(zip(own, seen.shape, strict=True))
     window = tuple(windows.get(axis, slice(0, n)) for axis, n in zip(axes, cells.shape, strict=True))
     values = means.values.reshape([ends.get(axis, 1) for axis in axes])
-    return _Factor(values, window, spans, doubt, bool(good.all()))
+    found = FactorMeans(values, window, spans, doubt, bool(good.all()))
+    return _trimmed(found) if windowed and found.finite and prod(cells.shape) > _MANY else found
+
+
+def _trimmed(factor: FactorMeans) -> FactorMeans:
+    """A factor without the cells at its ends where it is as good as 0."""
+    size = np.abs(np.where(np.isfinite(factor.values), factor.values, 0.0))
+    if not size.any():
+        return factor
+    counts, window, kept = size > _NOTHING * size.max(), list(factor.window), [slice(None)] * size.ndim
+    for axis, spanned in enumerate(factor.spans):
+        if spanned:
+            here = np.flatnonzero(counts.any(axis=tuple(other for other in range(size.ndim) if other != axis)))
+            kept[axis] = slice(int(here[0]), int(here[-1]) + 1)
+            window[axis] = slice(window[axis].start + kept[axis].start, window[axis].start + kept[axis].stop)
+    return factor._replace(values=factor.values[tuple(kept)], window=tuple(window))
+
+
+def counted_cells(inside: np.ndarray, cells: Cells, part: Cells) -> np.ndarray:
+    """Which cells along some of the axes have any above them that count."""
+    axes = [number for number, axis in enumerate(cells.edges) if axis in part.edges]
+    return np.asarray(inside.any(axis=tuple(other for other in range(inside.ndim) if other not in axes)))
 
 
 def _shadow(inside: np.ndarray | None, axes: list[int], window: list[slice]) -> np.ndarray | None:

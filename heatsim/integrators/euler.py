@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
 FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
+LOOK_AHEAD = 64  # steps for which inputs are found at once where forcings serve a single step
 MAX_TANGENT_STEPS = 48  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
 MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
@@ -55,8 +56,9 @@ class StepForcing:
     """Gives the forcing of explicit steps, interval by interval.
 
     Where tangents stand for boundary faces, they serve several steps: twice as many as the last ones if those were off
-    by little at their end, half as many if they were off by too much. So how many steps a tangent serves does not
-    depend on the batches that steps are asked for in.
+    by little at their end, half as many if they were off by too much. They follow inputs in every step, and are judged
+    by what the balance gives at the time to which they lead, not at the time of their last step. How many steps a
+    tangent serves does not depend on the batches that steps are asked for in.
     """
 
     def __init__(self, state: State, tangent_steps: int = 1) -> None:
@@ -64,6 +66,7 @@ class StepForcing:
         self._state, self._length, self._left = state, tangent_steps, 0
         self._forcing: Forcing | None = None
         self._made: TangentsMade | None = None
+        self._is_over = False  # whether an interval has ended while the tangents might have served on
 
     def state(self) -> SavedState:
         """How many steps tangents serve, and what the last ones were made from."""
@@ -80,12 +83,13 @@ class StepForcing:
             start, dt, first, steps, values = saved["made"]
             cells = self._state.field.as_stored(values)
             self._made = TangentsMade(start, dt, first, steps, cells)
-            times = self._times(start, dt, first, steps)
-            self._forcing = self._state.explicit_forcing(times, dt, lambda indices: cells)
+            times = self._times(start, dt, first, steps + 1)
+            lines = self._state.boundary_tangents(times, lambda indices: cells)
+            self._forcing = self._state.explicit_forcing(times[:steps], dt, boundary=lines)
 
     def begin_interval(self) -> None:
         """Renew the tangents with the next step."""
-        self._left = 0
+        self._is_over = True
 
     def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing, int]:
         """The forcing of steps from number `first` on of an interval that starts at `start` s, and how many of the
@@ -93,7 +97,7 @@ class StepForcing:
         form = self._state.problem.explicit_form
         if form is None or not form.faces.entries.size:  # no tangents, which would have to be renewed
             return self._state.explicit_forcing(self._times(start, dt, first, count), dt), count
-        if self._left == 0 or self._forcing is None:
+        if self._left == 0 or self._is_over or self._forcing is None:
             self._forcing = self._renewed(start, dt, first)
         served = min(count, self._left)
         forcing = self._forcing.of_steps(self._length - self._left, max(1, served))
@@ -108,17 +112,18 @@ class StepForcing:
                 seen["cells"] = state.field.stored_cells(indices)
             return seen["cells"]
 
-        at_start = state.explicit_forcing(np.array([start + dt * first]), dt, cells)
+        longest = min(MAX_TANGENT_STEPS, state.problem.batch)
+        times = self._times(start, dt, first, min(2 * self._length, longest) + 1)
+        lines = state.boundary_tangents(times, cells)
         if before is not None:
-            error = state.tangents.error(before, at_start)
+            error = state.tangents.error(before, self._length - self._left, lines)
             if error > MAX_TANGENT_ERROR:
                 self._length = max(1, self._length // 2)
             elif error < MAX_TANGENT_ERROR / 8:  # twice the steps give four times the error
-                self._length = min(2 * self._length, MAX_TANGENT_STEPS)
-        self._length = self._left = min(self._length, state.problem.batch)
-        times = self._times(start, dt, first, self._length)
-        self._made = TangentsMade(start, dt, first, self._length, seen.get("cells"))
-        return at_start if len(times) == 1 else state.explicit_forcing(times, dt, cells)
+                self._length = 2 * self._length
+        self._length = self._left = min(self._length, longest)
+        self._made, self._is_over = TangentsMade(start, dt, first, self._length, seen.get("cells")), False
+        return state.explicit_forcing(times[: self._length], dt, boundary=lines)
 
     def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
         problem = self._state.problem
@@ -173,7 +178,11 @@ class ExplicitSteps:
         interval = Interval.begin(self._interval, start, target, state.problem.largest_step)
         start, _, total, done = interval
         dt = (target - start) / total
+        ahead = done
         while done < total:
+            if done >= ahead and state.problem.batch == 1:
+                ahead = done + LOOK_AHEAD
+                state.problem.look_ahead(start + dt * np.arange(done, min(ahead, total)))
             count = min(self._batch, total - done, self._at_most or total)
             self._take(start, dt, done, count)
             done += count

@@ -40,6 +40,8 @@ from heatsim.scenario.value_types import TEMPERATURE
 
 Points = Mapping[str, np.ndarray | float]
 
+MOST_AHEAD = 2**14  # values of the faces, up to which those of many steps are found at once
+
 
 @dataclass(frozen=True)
 class FacePatch:
@@ -84,6 +86,8 @@ class BoundaryFaces:
         self.patches = split_into_patches(scenario, faces, {name: self._centres(name) for name in FACES})
         self.starts = np.cumsum([0, *(each.size for each in self._resistances)])  # of the six faces among the values
         now = np.zeros(1)
+        self._ahead = np.zeros(0)
+        self._rows: tuple[np.ndarray, np.ndarray] | None = None
         self._fixed = [None if _varies(parts) else self._face_at(i, now) for i, parts in enumerate(self.patches)]
 
     def __iter__(self) -> Iterator[FacePatch]:
@@ -133,8 +137,26 @@ class BoundaryFaces:
         """For the six faces, whether no heat passes at any time."""
         return tuple(not any(patch.condition.PASSES_HEAT for patch in parts) for parts in self.patches)
 
+    def look_ahead(self, times: np.ndarray) -> None:
+        """Tell the times (k,), s, ascending, for which values will be asked next, one after the other: those are found
+        at once."""
+        self._ahead, self._rows = (times if self.varies and self.starts[-1] <= MOST_AHEAD else np.zeros(0)), None
+
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
+        row = int(np.searchsorted(self._ahead, times[0])) if len(times) == 1 else len(self._ahead)
+        if row == len(self._ahead) or self._ahead[row] != times[0]:
+            return self._at(times)
+        if self._rows is None:
+            try:
+                self._rows = self._at(self._ahead)
+            except ScenarioError:  # of a time to come, which is told when it has come
+                self._ahead = np.zeros(0)
+                return self._at(times)
+        a, b = self._rows
+        return a[row : row + 1], b[row : row + 1]
+
+    def _at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = times if self.varies else times[:1]
         parts = [self._fixed[i] or self._face_at(i, rows) for i in range(len(FACES))]
         a, b = ([np.broadcast_to(part[j], (len(rows), part[j].shape[1])) for part in parts] for j in range(2))
@@ -273,7 +295,8 @@ class BoundaryFaces:
         if key not in self._means:
             assert isinstance(value, Expression)
             by_distance = patch.condition.numbers()[name] is TEMPERATURE
-            self._means[key] = FaceMeans(value, self._grid, patch.face, patch.cells, self.per_cell, by_distance)
+            end = self._scenario.time.end
+            self._means[key] = FaceMeans(value, self._grid, patch.face, patch.cells, self.per_cell, by_distance, end)
         return self._means[key]
 
     def _centres(self, name: FaceName) -> dict[str, np.ndarray | float]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from heatsim.geometry.axis_cells import Cells
 from heatsim.geometry.grid import FACE_AXES, CellGrid
-from heatsim.geometry.space_means import MeansInTime, space_means
+from heatsim.geometry.means_in_time import MeansInTime
+from heatsim.geometry.space_means import space_means
 from heatsim.scenario import Expression
 from heatsim.scenario.boundary import FACES
 
@@ -39,9 +40,10 @@ class FaceMeans:
         chosen: np.ndarray | slice,
         per_cell: bool,
         by_distance: bool,
+        end: float,
     ) -> None:
         """chosen: which cells of the face are the part's; per_cell: whether there is a value for each, or one for all;
-        by_distance: see `cell_means`."""
+        by_distance: see `cell_means`; end: of the run, s."""
         normal, upper = FACES[face][0], face % 2
         edges = {axis: grid.faces(axis) for axis in FACE_AXES[normal]}
         if not per_cell:  # then the value does not depend on axes of several cells
@@ -58,7 +60,7 @@ class FaceMeans:
             inside.reshape(-1)[chosen] = True
         products = value.split_time()
         if products is None:
-            self._moving = MeansInTime(value, cells, inside, MOVING_POINTS, windowed=False)
+            self._moving = MeansInTime(value, cells, inside, MOVING_POINTS, end, windowed=False)
             return
         for space, time in products:
             means = space_means(space or _ONE, cells, self._fixed, inside, by_distance)
@@ -74,6 +76,7 @@ class FaceMeans:
     def at(self, times: np.ndarray) -> np.ndarray:
         """(k, n) values at k times, of the part's cells, or one for all of them."""
         if self._moving is not None:
+            self._moving.look_ahead(times)
             return np.array([self._moved(time) for time in times.tolist()])
         found = np.zeros((len(times), 1))
         for term in self._terms:

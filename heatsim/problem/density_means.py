@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.geometry.grid import CellGrid
-from heatsim.geometry.space_means import MeansInTime, SpaceMeans, grid_cells, space_means
+from heatsim.geometry.means_in_time import MeansInTime
+from heatsim.geometry.space_means import SpaceMeans, grid_cells, space_means
 from heatsim.scenario import Expression
 
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
@@ -59,9 +60,9 @@ class DensityMeans:
         return total
 
 
-def density_means(density: Expression, grid: CellGrid, inside: np.ndarray) -> DensityMeans | None:
-    """The means of a density over cells, of which those `inside` count; None if it does not depend on space, or mixes
-    space and temperature: see `mixes`."""
+def density_means(density: Expression, grid: CellGrid, inside: np.ndarray, end: float) -> DensityMeans | None:
+    """The means of a density over cells, of which those `inside` count, in a run to `end` s; None if it does not depend
+    on space, or mixes space and temperature: see `mixes`."""
     split = None if density.names.isdisjoint("xyz") else density.split_terms("T")
     if split is None:
         return None
@@ -70,7 +71,7 @@ def density_means(density: Expression, grid: CellGrid, inside: np.ndarray) -> De
         for space, time in [(None, None)] if place is None else place.split_time() or [(place, None)]:
             means: SpaceMeans | MeansInTime
             if space is not None and "t" in space.names:
-                means = MeansInTime(space, cells, inside, MOVING_POINTS, windowed=False)
+                means = MeansInTime(space, cells, inside, MOVING_POINTS, end, windowed=False)
             else:
                 means = space_means(space or _ONE, cells, {}, inside)
             terms.append(_Term(means, time, of_temperature))

@@ -306,6 +306,13 @@ class Problem:
         sources = self._sources(times, dt)
         return NonlinearForcing(self.surfaces.at(times), *sources)
 
+    def look_ahead(self, times: np.ndarray) -> None:
+        """Tell the times (k,), s, ascending, of the forcings that will be asked for next, one after the other. What
+        inputs are at a time does not depend on it."""
+        times = self._until_end(times)
+        self.boundary_faces.look_ahead(times)
+        self.volume_sources.look_ahead(times)
+
     def linear_forcing(self, times: np.ndarray, dt: float = 0.0, *, ambient_heat: bool = True) -> Forcing:
         """What `forcing` gives of a linear problem; without the heat of ambients that depend on time, if their
         temperatures are given to the solver."""
@@ -314,16 +321,31 @@ class Problem:
         a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
 
+    def tangent_lines(self, times: np.ndarray, tangents: SurfaceTangents, cells: Callable[[Any], Any]) -> Forcing:
+        """What explicit steps of a nonlinear problem take as boundary values, without sources: tangents, or the values
+        in potentials where conditions are given in those; cells: see `SurfaceTangents`."""
+        assert self.surfaces is not None
+        assert self.explicit_form is not None
+        times = self._until_end(times)
+        a, b = self.boundary_values(times)
+        if any(self.explicit_form.given):
+            b = self._boundary_potentials(a, b)
+        if not self.explicit_form.faces.entries.size:
+            return Forcing(a, b)
+        return tangents.applied(Forcing(a, b), cells, self.surfaces.at(times))
+
     def tangent_forcing(
         self, times: np.ndarray, dt: float, tangents: SurfaceTangents, cells: Callable[[Any], Any]
     ) -> Forcing:
         """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
         faces; cells: see `SurfaceTangents`."""
-        assert self.surfaces is not None
-        surfaces, forcing = self.surfaces.at(self._until_end(times)), self.linear_forcing(times, dt)
-        if self.explicit_form is not None and any(self.explicit_form.given):
-            forcing = replace(forcing, boundary_b=self._boundary_potentials(forcing.boundary_a, forcing.boundary_b))
-        return tangents.applied(forcing, cells, surfaces)
+        return self.with_sources(self.tangent_lines(times, tangents, cells), times, dt)
+
+    def with_sources(self, boundary: Forcing, times: np.ndarray, dt: float) -> Forcing:
+        """The forcing of explicit steps at some times, of boundary values that are known for these, or longer, and of
+        sources: see `forcing`."""
+        table, field, scale, windows = self._sources(self._until_end(times), dt, self.ambients.varies)
+        return replace(boundary, heat_table=table, heat_field=field, heat_scale=scale, window_sources=windows)
 
     def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The values b (k, boundary_size) of boundary faces in potentials: twice that of a given temperature, where a

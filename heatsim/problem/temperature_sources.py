@@ -88,7 +88,7 @@ class TemperatureSources:
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
                 self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
                 solved = np.logical_and(inside, self._capacity != 0)
-                means = density_means(density, grid, solved)
+                means = density_means(density, grid, solved, scenario.time.end)
                 self._parts.append(HeatedCells(number, solved, density, source.in_proportion, means))
 
     def completed(

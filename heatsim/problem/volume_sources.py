@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
+from heatsim.geometry.means_in_time import MeansInTime
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.space_means import MeansInTime, SpaceMeans, Window, grid_cells, space_means
+from heatsim.geometry.space_means import SpaceMeans, Window, grid_cells, space_means
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -50,6 +52,7 @@ TimeFactor = Expression | PowerTrace | None  # of time; None is 1
 
 BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, together
 
+MOST_KEPT = 2**22  # rates that are kept by their factor of time; where there are more, they are found in each step
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
@@ -165,7 +168,13 @@ class VolumeSources:
         self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
         self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
+        self._filled: tuple[float, float] | None = None  # when, s, and for which step the field was found last
+        self._ahead = np.zeros(0)
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
+        self._held: np.ndarray | None = None  # capacities of the cells of a small grid, J/K
+        still = dict.fromkeys(term.time for term in self._spatial if not term.moves)
+        self._keeps_rates = self._refills and len(still) * prod(grid.shape) <= MOST_KEPT
+        self._rates: dict[TimeFactor, np.ndarray] = {}  # of terms that do not move, by their factor of time, if kept
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
             for factor in factors:
@@ -260,11 +269,23 @@ class VolumeSources:
             return np.ones(len(times))
         return self._in_time(self._factor, self._spatial[0].source, times, dt)
 
+    @property
+    def moves(self) -> bool:
+        """Whether some source is an expression in which space and time do not separate."""
+        return any(term.moves for term in self._spatial)
+
+    def look_ahead(self, times: np.ndarray) -> None:
+        """Tell the times (k,), s, ascending, for which the field will be asked next."""
+        self._ahead = times
+        for means in self._moving.values():
+            means.look_ahead(times)
+
     def field(self, time: float, dt: float = 0.0) -> np.ndarray | None:
         """(nz, ny, nx) heating rate of each cell before `scale` in a step of `dt` from a time on, K/s; None if no
         source depends on space."""
-        if self._refills:
+        if self._refills and (time, dt) != self._filled:  # stages of a step and of the next have times in common
             self._fill(time, dt)
+            self._filled = time, dt
         return self._field
 
     def window_sources(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[WindowSource, ...], ...]:
@@ -324,18 +345,31 @@ class VolumeSources:
                 self._field[z] = _rate(density, self._plane_capacity(z))
             self._field_power = self._power_of(())
             return
-        for term in self._spatial:
-            if not term.moves:
-                for z, density in self._densities(term, time, dt, self._refills):
-                    self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
+        still = [term for term in self._spatial if not term.moves]
+        if self._keeps_rates:
+            for factor, rates in self._rates_of(still).items():
+                first = next(term for term in still if term.time == factor)
+                self._field += (self._factor_at(first, time, dt) * rates).astype(self._dtype)
+        for term in still if not self._keeps_rates else ():
+            for z, density in self._densities(term, time, dt, self._refills):
+                self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
         windows = [window for term in self._spatial if term.moves for window in self._add_moving(term, time, dt)]
         self._field_power = self._power_of(windows if all(term.moves for term in self._spatial) else ())
+
+    def _rates_of(self, terms: Sequence[SourceTerm]) -> dict[TimeFactor, np.ndarray]:
+        """(nz, ny, nx) heating rate, K/s, of the terms of each factor of time, before that factor."""
+        if not self._rates:
+            for term in terms:
+                rates = self._rates.setdefault(term.time, np.zeros(self._grid.shape))
+                for z, density in self._densities(term, 0.0, 0.0, timed=False):
+                    rates[z] += _rate(density, self._plane_capacity(z))
+        return self._rates
 
     def _add_moving(self, term: SourceTerm, time: float, dt: float) -> list[Window]:
         """Add a term in which space and time do not separate to the field, where it is anything but 0."""
         assert self._field is not None
         factor, means = term.scale * self._factor_at(term, time, dt), self._moved(term, time)
-        for cells, mean in means.planes():
+        for cells, mean in means.blocks():
             density = factor * mean
             if term.inside is not None:
                 density = np.where(term.inside[cells], density, 0.0)
@@ -347,14 +381,20 @@ class VolumeSources:
         assert term.space is not None
         key = term.source, term.space
         if key not in self._moving:
-            cells = grid_cells(self._grid)
-            self._moving[key] = MeansInTime(term.space, cells, term.inside, MOVING_POINTS)
+            means = MeansInTime(term.space, grid_cells(self._grid), term.inside, MOVING_POINTS, self._scenario.time.end)
+            means.look_ahead(self._ahead)
+            self._moving[key] = means
         return self._moving[key].at(time)
 
     def _power_of(self, windows: Sequence[Window]) -> float:
         """The power of the field, W, which is 0 outside of windows, if there are any."""
         assert self._field is not None
-        everywhere = tuple(slice(0, n) for n in self._grid.shape)
+        nz, ny, nx = self._grid.shape
+        everywhere = slice(0, nz), slice(0, ny), slice(0, nx)
+        if self._field.size <= MOST_KEPT and (not windows or everywhere in windows):
+            if self._held is None:
+                self._held = self._cell_capacity(everywhere) * volumes(self._grid, everywhere)
+            return float((self._field * self._held).sum(dtype=np.float64))
         if not windows or everywhere in windows:
             return sum(
                 float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))

@@ -190,20 +190,29 @@ class State:
         self.source_energy += energy
 
     def explicit_forcing(
-        self, times: np.ndarray, dt: float = 0.0, cells: Callable[[Any], Any] | None = None
+        self,
+        times: np.ndarray,
+        dt: float = 0.0,
+        cells: Callable[[Any], Any] | None = None,
+        boundary: Forcing | None = None,
     ) -> Forcing:
         """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.linear_forcing`.
 
         In a nonlinear problem tangents to the flux of boundary faces stand for them, at the field as it is or at what
-        `cells` gives in place of `Field.stored_cells`: see `heatsim_kernels.enthalpy.surface_tangents`.
+        `cells` gives in place of `Field.stored_cells`: see `heatsim_kernels.enthalpy.surface_tangents`. boundary: these
+        tangents, if they are known, for as many times or more.
         """
         problem = self.problem
         if problem.explicit_form is None:
             return problem.linear_forcing(times, dt)
-        forcing = problem.tangent_forcing(times, dt, self.tangents, cells or self.field.stored_cells)
+        forcing = problem.with_sources(boundary or self.boundary_tangents(times, cells), times, dt)
         if problem.temperature_sources is None:
             return forcing
         return problem.with_temperature_sources(forcing, self.field.host(), float(times[0]), dt)
+
+    def boundary_tangents(self, times: np.ndarray, cells: Callable[[Any], Any] | None = None) -> Forcing:
+        """The part of `explicit_forcing` that boundary faces of a nonlinear problem are."""
+        return self.problem.tangent_lines(times, self.tangents, cells or self.field.stored_cells)
 
     @property
     def tangents(self) -> SurfaceTangents:

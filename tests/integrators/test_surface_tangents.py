@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.enthalpy.cpu.stepper import entering
+from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from helpers.arrays import same_bits
 from helpers.in_memory import observed_order
@@ -87,6 +89,44 @@ def test_tangents_serve_fewer_steps_where_they_would_be_off() -> None:
     text = bar(step=0.02)
     exact, usual = (_steps_with(text, limit) for limit in (0.0, euler.MAX_TANGENT_ERROR))
     assert np.abs(usual - exact).max() < 1e-4 * np.ptp(exact)
+
+
+def test_tangents_follow_ambients_in_time_without_being_made_anew_in_every_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    faces = {"x_max": {**RADIATING, "ambient": "20 + 20*sin(3*t)"}, "x_min": convection("200 + 50*cos(2*t)", 20.0)}
+    text, made, applied = bar(faces, step=0.005), [0], CpuSurfaceTangents.applied
+
+    def counted(self: Any, *args: Any) -> Any:
+        made[0] += 1
+        return applied(self, *args)
+
+    monkeypatch.setattr(CpuSurfaceTangents, "applied", counted)
+    usual = _steps_with(text, euler.MAX_TANGENT_ERROR)
+    assert made[0] < 100  # of 800 steps
+    exact = _steps_with(text, 0.0)
+    assert made[0] > 800
+    assert np.abs(usual - exact).max() < 1e-4 * np.ptp(exact)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_given_faces_in_time_are_looked_up_once_for_many_steps(uneven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    materials = {"steel": {**material(20.0, 7800.0, 500.0), "conductivity": "20 + 0.03*T"}}
+    surface = fixed("50*sin(t)" + (" + 1000*y" if uneven else ""))
+    text = case([6, 3, 2], 4.0, materials=materials, boundary={"x_min": surface, "x_max": flux("9*t")}, step=0.01)
+    problem: Any = state_of(text, kernel="cpu").problem
+    asked, found = [0], EnthalpyTables.potential_at
+
+    def counted(self: Any, *args: Any) -> Any:
+        asked[0] += 1
+        return found(self, *args)
+
+    monkeypatch.setattr(EnthalpyTables, "potential_at", counted)
+    times = 0.01 * np.arange(300)
+    together = problem.tangent_lines(times, None, None)
+    assert asked[0] == 1
+    one_by_one = [problem.tangent_lines(times[i : i + 1], None, None) for i in range(300)]
+    assert same_bits(together.boundary_b, np.concatenate([each.boundary_b for each in one_by_one]))
 
 
 def _steps_with(text: str, limit: float) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import exp, log, pi, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ import pytest
 from heatsim.errors import ScenarioError
 from heatsim.geometry.adaptive_means import cell_means
 from heatsim.geometry.axis_cells import Cells
+from heatsim.geometry.means_in_time import MeansInTime
 from heatsim.geometry.space_means import space_means
+from heatsim.integrators import make_field, start_integrator
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Expression, loads
+from heatsim.simulation.state import State
 
 BODY = """
 time = { end = 1.0 }
@@ -94,6 +98,46 @@ def test_a_spot_that_is_there_only_between_looks_releases_its_power() -> None:
         assert [power(moving, t) for t in (0.25, 0.305, 0.375)] == pytest.approx(
             [0.0, 0.004**2 * pi, 0.0], rel=1e-3, abs=1e-15
         )
+
+
+MOVING = (
+    "exp(-((x - 0.1*t)/0.3)**2)",
+    "(1 + y)*exp(-((x - 0.1*t)**2 + (y - 0.5)**2)/0.2**2)",
+    "exp(-((sqrt((x - 0.1*t)**2 + (y - 0.5)**2) - 0.2)/0.05)**2)",
+    "(1 + x*t)*(y < 0.6)",
+)
+
+
+@pytest.mark.parametrize("text", MOVING)
+def test_means_of_what_moves_do_not_depend_on_which_times_are_found_together(text: str) -> None:
+    value, edges = Expression.parse(text, frozenset("xyzt")), np.linspace(0.0, 1.0, 13)
+    cells, times = Cells({"z": np.array([0.0, 1.0]), "y": edges, "x": edges}), 0.37 * np.arange(24)
+    together, alone = (MeansInTime(value, cells, None, 2**17, 9.0) for _ in range(2))
+    together.look_ahead(times)
+    for time in times.tolist():
+        found = together.at(time).values()
+        assert np.array_equal(found, alone.at(time).values())
+        frozen = Expression.parse(text.replace("t", str(time)).replace(f"sqr{time}", "sqrt"), frozenset("xyz"))
+        exact = space_means(frozen, cells, {}).values()
+        assert np.abs(found - exact).sum() < 1e-3 * max(exact.sum(), 1.0)
+
+
+def test_what_moves_on_a_small_grid_is_not_evaluated_in_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = CUBE.replace("end = 1.0", 'end = 4.0, step = 0.01, integrator = "euler"')
+    face = 'boundary.x_max = { kind = "fixed", temperature = "300 + exp(-((y - 0.1*t)/0.3)**2)" }'
+    of = density("exp(-((x - 0.1*t)/0.3)**2)", f"{face}\n{body}")
+    calls, evaluated = [0], Expression.__call__
+
+    def counted(self: Expression, **values: Any) -> Any:
+        calls[0] += 1
+        return evaluated(self, **values)
+
+    monkeypatch.setattr(Expression, "__call__", counted)
+    state = State(of, make_field(of, "cpu"))
+    for _ in start_integrator(state).advance(4.0):
+        pass
+    assert state.step == 400
+    assert calls[0] < 400
 
 
 def test_a_narrow_source_in_a_material_heats_that_alone() -> None:

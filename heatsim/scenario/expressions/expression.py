@@ -84,7 +84,8 @@ class Expression:
     def split_time(self) -> list[tuple[Expression | None, Expression | None]] | None:
         """The expression as a sum of at most 16 products space(x, y, z) * time(t), a factor of 1 being None.
 
-        Found by distributing over + - *, and / by a single product; no two terms have the same time factor.
+        Found by distributing over + - *, and / by a single product, and by the sums of angles in sin and cos; no two
+        terms have the same time factor.
         The sum rounds like its largest term, which may exceed the value. None where some part mixes space and
         time, as in sin(x - t), or where T occurs.
         """
@@ -307,11 +308,26 @@ def _terms(node: Node, variable: str) -> list[Term]:
         case Apply("/", (a, b)) if len(divisor := _terms(b, variable)) == 1:
             [(u, v)] = divisor
             terms = [(_quotient(s, u), _quotient(t, v)) for s, t in _terms(a, variable)]
+        case Apply("sin" | "cos" as wave, (a,)):
+            terms = _wave(wave, _terms(a, variable))
         case _:
             raise _NotSeparable
     if len(terms) > MAX_TERMS:
         raise _NotSeparable
     return terms
+
+
+def _wave(wave: str, terms: list[Term]) -> list[Term]:
+    """The sine or cosine of a sum of which no term mixes the variable with others, such as a travelling wave, by that
+    of each: neither is larger than 1, so that the sum of products rounds as the wave does."""
+    if any(others and alone for others, alone in terms):
+        raise _NotSeparable
+    u = reduce(lambda a, b: Apply("+", (a, b)), (others for others, alone in terms if alone is None and others))
+    v = reduce(lambda a, b: Apply("+", (a, b)), (alone for _, alone in terms if alone))
+    (sin_u, cos_u), (sin_v, cos_v) = ([Apply(name, (angle,)) for name in ("sin", "cos")] for angle in (u, v))
+    if wave == "sin":
+        return [(sin_u, cos_v), (cos_u, sin_v)]
+    return [(cos_u, cos_v), (Apply("negative", (sin_u,)), sin_v)]
 
 
 def _negative(term: Term) -> Term:

@@ -86,7 +86,7 @@ class EnthalpyTables:
         return value_at(self.potentials, u, material)
 
     def potential_at(self, offset: np.ndarray, material: np.ndarray) -> np.ndarray:
-        """phi at temperature offsets (n,) of materials (n,), K."""
+        """phi at temperature offsets (n,) of materials (n,) or (1,), K."""
         return self.potential(self.state_of(offset, material), material)
 
     def temperature(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:

@@ -78,12 +78,13 @@ def values_of_potentials(
     for face in np.flatnonzero(faces).tolist():
         part = slice(starts[face], starts[face + 1])
         media = coefficients.material[_classes(coefficients, boundary_cells(coefficients.shape, face))]
-        for row in range(len(b)):
-            given = a[row, part] == FIXED_SLOPE
-            T, of = 0.5 * b[row, part][given], media[given]
-            if T.size and T.min() == T.max() and of.min() == of.max():  # one look-up serves all
-                T, of = T[:1], of[:1]
-            found[row, part][given] = 2.0 * coefficients.tables.potential_at(T, of)
+        values, given = b[:, part], a[:, part] == FIXED_SLOPE
+        if given.all() and (values == values[:, :1]).all() and (media == media[0]).all():
+            # An even face: one look-up a time serves all its cells.
+            found[:, part] = 2.0 * coefficients.tables.potential_at(0.5 * values[:, 0], media[:1])[:, None]
+        elif given.any():
+            of = np.broadcast_to(media, given.shape)[given]
+            found[:, part][given] = 2.0 * coefficients.tables.potential_at(0.5 * values[given], of)
     return found
 
 
@@ -103,9 +104,9 @@ class SurfaceTangents(Protocol):
         surface balance, see `NonlinearForcing`, with as many rows as `forcing` has.
         """
 
-    def error(self, before: Forcing, now: Forcing) -> float:
-        """How far the last tangents `before` are off where those of `now`, the last made, were made, as a share of the
-        largest flux."""
+    def error(self, before: Forcing, row: int, now: Forcing) -> float:
+        """How far the tangents `before` of a row, or of the last if there are fewer, are off where those of `now`, the
+        last made, were made, as a share of the largest flux."""
 
 
 def share_of_largest(blocks: np.ndarray) -> float:

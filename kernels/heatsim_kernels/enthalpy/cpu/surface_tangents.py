@@ -54,11 +54,12 @@ class CpuSurfaceTangents:
             )  # fmt: skip
         return replace(forcing, boundary_a=a, boundary_b=b)
 
-    def error(self, before: Forcing, now: Forcing) -> float:
-        """How far the last tangents are off: see `SurfaceTangents`."""
+    def error(self, before: Forcing, row: int, now: Forcing) -> float:
+        """How far tangents are off: see `SurfaceTangents`."""
         if not self._faces.entries.size:
             return 0.0
-        lines = before.boundary_a[-1], before.boundary_b[-1], now.boundary_a[0], now.boundary_b[0]
+        row = min(row, len(before.boundary_a) - 1)
+        lines = before.boundary_a[row], before.boundary_b[row], now.boundary_a[0], now.boundary_b[0]
         blocks = np.empty((2, self._threads))
         with limited(self._threads):
             _compare_tangents(self._made_at, self._faces.entries, *lines, blocks)

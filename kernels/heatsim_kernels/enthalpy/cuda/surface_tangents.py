@@ -86,14 +86,15 @@ class CudaSurfaceTangents:
         kernel(build_tangents, self._faces.stores_temperature, args)(grid, (THREADS, 1, 1), args)
         return replace(forcing, on_device=made.tables)
 
-    def error(self, before: Forcing, now: Forcing) -> float:
-        """How far the last tangents are off: see `SurfaceTangents`. Waits for the GPU."""
+    def error(self, before: Forcing, row: int, now: Forcing) -> float:
+        """How far tangents are off: see `SurfaceTangents`. Waits for the GPU."""
         if not self._count:
             return 0.0
         if self._partial is None:
             self._partial = empty((2, BLOCKS), REAL)
         old, new = (next(each for each in self._sets if each.tables is given.on_device) for given in (before, now))
-        lines = old.slopes.row(old.tables.a.rows - 1), old.heights.row(old.tables.a.rows - 1)
+        row = min(row, old.tables.a.rows - 1)
+        lines = old.slopes.row(row), old.heights.row(row)
         args = (self._made_at, *lines, new.slopes.row(0), new.heights.row(0), self._partial)
         kernel(build_comparison, None, args)((BLOCKS, 1, 1), (THREADS, 1, 1), args)
         return share_of_largest(self._partial.host())
