@@ -24,10 +24,11 @@ class Chart {
     for (const { x, y } of curves) {
       for (let i = 0; i < x.length; i++) {
         low = Math.min(low, x[i]); high = Math.max(high, x[i]);
+        if (y[i] === null) continue; // what has no value
         least = Math.min(least, y[i]); greatest = Math.max(greatest, y[i]);
       }
     }
-    if (!(high > low)) return;
+    if (!(high > low) || greatest < least) return;
     const spread = greatest - least || Math.abs(greatest) * 1e-3 || 1;
     least -= 0.05 * spread; greatest += 0.05 * spread;
     this.place = { ...whole, low, high };
@@ -38,7 +39,10 @@ class Chart {
       context.strokeStyle = context.fillStyle = CURVE_COLOURS[n % CURVE_COLOURS.length];
       context.lineWidth = 1.5;
       context.beginPath();
-      for (let i = 0; i < x.length; i++) context.lineTo(across(x[i]), up(y[i]));
+      for (let i = 0, pen = false; i < x.length; i++) {
+        if (y[i] !== null) context[pen ? "lineTo" : "moveTo"](across(x[i]), up(y[i]));
+        pen = y[i] !== null;
+      }
       context.stroke();
       context.textBaseline = "top";
       context.textAlign = "right";
