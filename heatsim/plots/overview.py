@@ -91,7 +91,7 @@ def _place_body(page: Page, shown: OverviewBody, bottom: float, height: float) -
             handlelength=1.0,
         )
     if stretched:
-        axes.text(0.0, 1.03, "thin sides stretched", transform=axes.transAxes, size=8, color=theme.faint)
+        axes.text(0.0, 1.03, stretched, transform=axes.transAxes, size=8, color=theme.faint)
 
 
 def _place_plane(page: Page, plane: OverviewPlane, bottom: float, height: float, beside: bool) -> None:
