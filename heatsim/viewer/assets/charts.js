@@ -16,8 +16,8 @@ class Chart {
     canvas.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });
   }
 
-  // curves: { name, x, y }; mark: a place on the axis; label: of the axis.
-  draw(curves, mark, label) {
+  // curves: { name, x, y }; mark: a place on the axis; label: of the axis; unit: of a time.
+  draw(curves, mark, label, unit) {
     const { context, width, height } = prepared(this.canvas);
     const whole = { left: EDGE.left, top: EDGE.top, width: width - EDGE.left - EDGE.right, height: height - EDGE.top - EDGE.bottom };
     let [low, high, least, greatest] = [Infinity, -Infinity, Infinity, -Infinity];
@@ -34,7 +34,7 @@ class Chart {
     this.place = { ...whole, low, high };
     const across = (x) => whole.left + ((x - low) / (high - low)) * whole.width;
     const up = (y) => whole.top + whole.height - ((y - least) / (greatest - least)) * whole.height;
-    this.drawAxes(context, whole, ticks(low, high, whole.width / 90), ticks(least, greatest, Math.max(2, whole.height / 30)), across, up, label);
+    this.drawAxes(context, whole, ticks(low, high, whole.width / 90, unit), ticks(least, greatest, Math.max(2, whole.height / 30)), across, up, label);
     curves.forEach(({ name, x, y }, n) => {
       context.strokeStyle = context.fillStyle = CURVE_COLOURS[n % CURVE_COLOURS.length];
       context.lineWidth = 1.5;

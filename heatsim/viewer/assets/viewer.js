@@ -253,7 +253,7 @@ class Viewer {
     const probes = about.probes && about.probes.names.map((name, n) =>
       ({ name, x: about.probes.times.map((time) => time / seconds), y: about.probes.values[n] }));
     const here = { name: "at the cross-hair", x: times, y: this.frames.map((frame) => this.valueOf(frame, this.index())) };
-    this.chart.draw([...(probes || []), here], this.timeOf(this.frame), unit);
+    this.chart.draw([...(probes || []), here], this.timeOf(this.frame), unit, about.time.unit);
   }
 
   // Along the longest axis, through the cross-hair, as far as that lies in the body.
