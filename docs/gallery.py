@@ -1,6 +1,7 @@
 """The gallery of the site: one example a shipped scenario, written anew from the head of its file at every build.
 
-sphinx-gallery runs the examples. Each gives the pictures that the run drew, and the file to download.
+sphinx-gallery runs the examples. Each gives the pictures that the run drew, and the file to download. Its first picture
+is that of the overview of all examples: what a slice shows when it tells most, without title, axes and scale.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "scenarios"
 MAX_PICTURES = 3  # of an example, beside its preview
-SAME = 0.98  # of the greatest spread of a slice: the last such frame is shown
+THUMBNAIL = 4.0, 2.8  # in, at most
 # What the documents show of the gallery: picture of the documents -> scenario, and the picture of its run.
 IMAGES = {
     "quick_start.png": ("quick_start", "slices/z_0.001_*.png"),
@@ -103,8 +104,9 @@ class RunPictures:
         run = variables["example_globals"].get("run")
         if run is None:
             return ""
-        taken = []
-        for source, target in zip(pictures_of(run.path), variables["image_path_iterator"], strict=False):
+        taken, targets = [], iter(variables["image_path_iterator"])
+        draw_thumbnail(run.path, Path(next(targets)))
+        for source, target in zip(pictures_of(run.path), targets, strict=False):
             shutil.copy(source, target)
             taken.append(target)
         return str(figure_rst(taken, configuration["src_dir"]))
@@ -116,18 +118,69 @@ def pictures_of(run: Path) -> Iterator[Path]:
     from click.testing import CliRunner
 
     from heatsim.cli.main import main
-    from heatsim.store.slice_frames import read_slice_frame
 
     slices = run / "slices"
     found = sorted(slices.glob("*_hotspots.png"))
-    for folder in sorted(path for path in slices.iterdir() if path.is_dir()):
-        frames = sorted(folder.glob("*.h5"))
-        spreads = [float(np.nanmax(field) - np.nanmin(field)) for field in (read_slice_frame(f).field for f in frames)]
-        best = max(n for n, spread in enumerate(spreads) if spread >= SAME * max(spreads))
-        found += slices.glob(f"{folder.name}_{frames[best].stem}.png")
+    for _, frame in telling_frames(run):
+        found += slices.glob(f"{frame.parent.name}_{frame.stem}.png")
     yield from found[:MAX_PICTURES]
     CliRunner().invoke(main, ["plot", str(run), "--overview"])
     yield from (run / "pictures").glob("overview.png")
+
+
+def telling_frames(run: Path) -> list[tuple[float, Path]]:
+    """Of each slice of a run the frame that tells most, with the spread of what is solved in it."""
+    from heatsim.pictures.frames import plane_materials
+    from heatsim.store.folder import RunFolder
+    from heatsim.store.slice_frames import read_slice_frame
+    from heatsim.viewer.frames import most_telling
+
+    found = []
+    for folder in sorted(path for path in (run / "slices").iterdir() if path.is_dir()):
+        paths, spreads = sorted(folder.glob("*.h5")), []
+        for path in paths:
+            frame = read_slice_frame(path)
+            materials = plane_materials(RunFolder.open(run), frame.normal, frame.position)
+            values = frame.field if materials is None else frame.field[~materials.void]
+            spreads.append(float(np.nanmax(values) - np.nanmin(values)) if values.size else 0.0)
+        best = most_telling(spreads)
+        found.append((spreads[best], paths[best]))
+    return found
+
+
+def draw_thumbnail(run: Path, target: Path) -> None:
+    """Draw a slice of a run when it tells most, and nothing beside its cells and outlines; of a field along a line, its
+    curve. Of the slices in which the field spreads most, within a factor of two, it is the one that fills the picture
+    best."""
+    from matplotlib.figure import Figure
+
+    from heatsim.pictures.frames import fit_to_page, plane_materials, plane_style
+    from heatsim.pictures.options import PictureOptions
+    from heatsim.plots.planes import PlaneView, extent_faces
+    from heatsim.plots.slices import box_size
+    from heatsim.store.folder import RunFolder
+    from heatsim.store.slice_frames import read_slice_frame
+
+    options, found = PictureOptions(contours=False), telling_frames(run)
+    shown = []
+    for spread, path in found:
+        frame = read_slice_frame(path)
+        materials = plane_materials(RunFolder.open(run), frame.normal, frame.position)
+        if 2.0 * spread >= max(each for each, _ in found):
+            shown.append(fit_to_page(frame, options, materials))
+    frame, field, faces, overlay = max(shown, key=lambda each: np.prod(box_size(each[0].extent, THUMBNAIL)))
+    line = 1 in field.shape
+    figure = Figure(figsize=THUMBNAIL if line else box_size(frame.extent, THUMBNAIL))
+    axes = figure.add_axes((0.03, 0.03, 0.94, 0.94) if line else (0, 0, 1, 1))
+    if line:
+        rows, columns = faces or extent_faces(field.shape, frame.extent)
+        places = rows if field.shape[1] == 1 else columns
+        axes.plot(0.5 * (places[1:] + places[:-1]), field.ravel(), color="#b5343c", lw=2.5)
+    else:
+        view = PlaneView(axes, field, frame.extent, plane_style(frame, ""), faces, overlay.materials)
+        view.show(field, [])
+    axes.set_axis_off()
+    figure.savefig(target, dpi=100)
 
 
 def update_images(outputs: Path, images: Path) -> None:

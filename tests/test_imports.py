@@ -221,7 +221,7 @@ ANNOTATIONS = {
     "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
     "heatsim.pictures": {"heatsim.scenario"},
-    "heatsim.pictures.preview": {"heatsim.problem"},
+    "heatsim.pictures.preview": {"heatsim.problem", "heatsim.scenario"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
 }
 # What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.

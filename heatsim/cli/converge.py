@@ -14,7 +14,12 @@ from heatsim.cli.options import as_json_option, overrides_option, scenario_file
 @click.command()
 @scenario_file
 @click.option("--levels", type=click.IntRange(3, 8), help="Grids, and steps, each half of the last [4; 3 in 3-D].")
-@click.option("--quantity", default="field", show_default=True, help='"field", or "probe NAME" at the end.')
+@click.option(
+    "--quantity",
+    default="field",
+    show_default=True,
+    help='"field" or "probe NAME" at the end, or the name of a result.',
+)
 @click.option("--exact", metavar="EXPR", help="The exact temperature in x, y, z, t; else successive runs are compared.")
 @click.option("--refine", type=click.Choice(["grid", "step", "both"]), default="both", show_default=True)
 @overrides_option

@@ -27,7 +27,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
     solved = Quantity.of_run(info)
-    steady, times = integrator.to_limit, info.get("result_times", {})
+    steady, times, units = integrator.to_limit, info.get("result_times", {}), info.get("result_units", {})
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
@@ -50,7 +50,10 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
             if _heat_entered(info)
             else []
         ),
-        *((name, _format_result(value, times.get(name))) for name, value in info.get("results", {}).items()),
+        *(
+            (name, format_result(value, units.get(name, ""), times.get(name)))
+            for name, value in info.get("results", {}).items()
+        ),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
@@ -84,8 +87,9 @@ def _format_event(stop: dict[str, Any]) -> str:
     return f"{found}; an error of the tolerance shifts it by {stop['shift']:.2g} s" if stop["shift"] else found
 
 
-def _format_result(value: float | None, time: float | None) -> str:
-    found = "not reached" if value is None else f"{value:.6g}"
+def format_result(value: float | None, unit: str, time: float | None = None) -> str:
+    """A result with its unit, and when it was so, if that is known."""
+    found = "not reached" if value is None else f"{value:.6g} {unit}".rstrip()
     return found if value is None or time is None else f"{found} at t = {time:.6g} s"
 
 

@@ -205,7 +205,9 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
     solved = reader.quantity
     unit, moved = unit_symbol(solved.unit), solved.stored
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
+    units = info.get("result_units", {})
     facts = [
+        *((name[:24], _result(value, units.get(name, ""))) for name, value in info.get("results", {}).items()),
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
         ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
         ("last snapshot", time_text(last.header.time, last.header.time)),
@@ -221,3 +223,9 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
             ("warnings", str(len(info.get("warnings", ())) or "none")),
         ]
     return [(name, value) for name, value in facts if value]
+
+
+def _result(value: float | None, unit: str) -> str:
+    from heatsim.plots.units import unit_symbol
+
+    return "not reached" if value is None else f"{value:.5g} {unit_symbol(unit)}".rstrip()

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 Point = tuple[float, float, float]
 VECTORS = ("heat_flux", "gradient")
 _QUANTITIES = {"peak_temperature": "Peak temperature"}
-_DIFFERENCE_COLOURS = "RdBu_r"
+_DIFFERENCE_COLOURS, _RISES, _FALLS = "RdBu_r", "Reds", "Blues_r"  # of a difference: of both signs, of one
+_ROUNDING = 1e-3  # of the largest difference: smaller ones of the other sign are no reason for two sides of a scale
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def draw_planes(
             page, limits = None, _limits(source, [extremes], options)
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
         style = plane_style(cut, plane_subtitle(cut, field, end), limits, options)
-        style = replace(style, quantity=source.quantity, colours=_DIFFERENCE_COLOURS if source.minus else style.colours)
+        style = replace(style, quantity=source.quantity, colours=_colours_of(limits) if source.minus else style.colours)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
         drawn(number)
@@ -214,12 +215,24 @@ def _survey(
 def _limits(
     source: PlaneSource, extremes: Sequence[tuple[float, float]], options: PictureOptions
 ) -> tuple[float, float]:
-    """The ends of the colour scale; of a difference those about 0."""
+    """The ends of the colour scale; of a difference those about 0, or from 0 where it has one sign."""
     if isinstance(options.range, tuple):
         return options.range
-    limits = joint_limits(extremes)
-    largest = max(map(abs, limits))
-    return (-largest, largest) if source.minus else limits
+    low, high = joint_limits(extremes)
+    if not source.minus:
+        return low, high
+    largest = max(abs(low), abs(high))
+    if low >= -_ROUNDING * largest and high > 0.0:
+        return 0.0, high
+    if high <= _ROUNDING * largest and low < 0.0:
+        return low, 0.0
+    return -largest, largest
+
+
+def _colours_of(limits: tuple[float, float]) -> str:
+    """The colours of a difference: blue below 0, red above it."""
+    low, high = limits
+    return _DIFFERENCE_COLOURS if low < 0.0 < high or low == high else _RISES if low >= 0.0 else _FALLS
 
 
 def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:

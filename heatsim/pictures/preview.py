@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid, cell_index
+from heatsim.geometry.point_values import centre_planes, evaluate
 from heatsim.geometry.voxelise import shape_masks
 from heatsim.pictures.options import PictureOptions
-from heatsim.pictures.overview import thinned_faces
 
 if TYPE_CHECKING:
     from heatsim.plots.preview import BodySection, FaceEdge, Marker
     from heatsim.problem import Problem
+    from heatsim.scenario.sources import Source
 
 _VIEW_CELLS = 96  # an axis, from which the body is drawn
 _SECTION_CELLS = 600  # an axis of a section; finer ones are thinned out
 _MAX_SLICES = 12  # that a section shows
+_STRONG = 0.1  # of the greatest power density: where a source without a region is drawn
+_TIMES = 5  # at which it is looked at when such a source is on
 
 Place = tuple[float, float, float]
 
@@ -33,21 +36,22 @@ def draw_preview(path: Path, problem: Problem, options: PictureOptions) -> None:
     ids = problem.material_ids()
     if ids is None:
         ids = np.broadcast_to(np.uint8(problem.zones.materials[0]), grid.shape)
-    heated = _heated_cells(problem)
+    heated = _heated_cells(problem, ids)
     kinds = dict.fromkeys(scenario.exchanging_ambients, "ambient")
     names = [*scenario.materials, *(f"{name} ({kinds.get(name, 'void')})" for name in scenario.ambients)]
     void = np.arange(len(names)) >= len(scenario.materials)
     sections = [_section(problem, ids, heated, axis) for axis in _section_axes(grid)]
     cylindrical = grid.coordinates == "cylindrical"
-    z, y, x = (slice(None, None, max(1, n // _VIEW_CELLS)) for n in grid.shape)
-    body = None if cylindrical else Body(ids[z, y, x], void, thinned_faces(grid, (z, y, x)))
+    kept = [_kept_cells(ids, axis, _VIEW_CELLS) for axis in range(3)]
+    faces = [_thinned(grid, axis, cells) for axis, cells in zip(AXES, reversed(kept), strict=True)]
+    body = None if cylindrical else Body(ids[np.ix_(*kept)], void, (faces[0], faces[1], faces[2]))
     cells = " x ".join(map(str, grid.shape[::-1]))
     lengths = [float(np.ptp(grid.span(axis))) for axis in AXES if not (cylindrical and axis == "y")]
     sides = " x ".join(map(format_length, lengths))
     title = scenario.title or (scenario.path.stem if scenario.path else "A scenario")
     draw_preview_page(
         path,
-        PreviewNames(title, f"{cells} cells, {sides}", names, _uncut_faces(problem)),
+        PreviewNames(title, f"{cells} cells, {sides}", names, _uncut_faces(problem), _unplaced_sources(problem, ids)),
         body,
         void,
         sections,
@@ -75,16 +79,77 @@ def _uncut_faces(problem: Problem) -> dict[str, str]:
     }
 
 
-def _heated_cells(problem: Problem) -> np.ndarray:
-    """(nz, ny, nx) whether a source with a region releases heat in a cell that is solved."""
+def _heated_cells(problem: Problem, ids: np.ndarray) -> np.ndarray:
+    """(nz, ny, nx) whether a source with a place releases heat in a cell that is solved: with a region, a material, or
+    a density that varies in space, where this is strong. ids: materials of the cells."""
     scenario, grid = problem.scenario, problem.grid
-    heated = np.zeros(grid.shape, bool)
+    heated, names = np.zeros(grid.shape, bool), list(scenario.materials)
     for number, source in enumerate(scenario.sources):
-        if source.region is not None:
+        if source.material is not None:
+            if not _exchanges(source, ids, names.index(source.material)):
+                heated |= ids == names.index(source.material)
+        elif source.region is not None:
             masks = shape_masks(scenario, ("sources", number, "region"), source.region, grid)
             for plane, mask in zip(heated, masks, strict=True):
                 plane |= mask
-    return heated
+        elif _varies_in_space(source):
+            heated |= _strong_cells(problem, source)
+    return heated & (ids < len(names))
+
+
+def _exchanges(source: Source, ids: np.ndarray, number: int) -> bool:
+    """Whether a source in a material, of this number, is named alone: an exchange with what pervades the body, or what
+    depends on the temperature in most cells, as of a tissue."""
+    most = bool(np.count_nonzero(ids == number) > 0.5 * ids.size)
+    return (
+        source.perfusion is not None or source.decay is not None or (source.following_temperature is not None and most)
+    )
+
+
+def _varies_in_space(source: Source) -> bool:
+    """Whether a source has a power density, without T, that varies in space."""
+    names: frozenset[str] = getattr(source.power_density, "names", frozenset())
+    return source.following_temperature is None and not names.isdisjoint(AXES)
+
+
+def _strong_cells(problem: Problem, source: Source) -> np.ndarray:
+    """(nz, ny, nx) where the density is a tenth of its greatest or more, at that of some times at which it is so."""
+    grid, end, density = problem.grid, problem.scenario.time.end, source.power_density
+    assert density is not None
+    best, strong = 0.0, np.zeros(grid.shape, bool)
+    for time in np.linspace(0.0, end, _TIMES).tolist() if np.isfinite(end) else [0.0]:
+        planes = [np.abs(evaluate(density, grid.shape[1:], **point, t=time)) for point in centre_planes(grid)]
+        most = max(float(plane.max()) for plane in planes)
+        if most > best:
+            best, strong = most, np.stack([plane >= _STRONG * most for plane in planes])
+    return strong
+
+
+def _unplaced_sources(problem: Problem, ids: np.ndarray) -> list[str]:
+    """What the sources are called that no place is hatched for. ids: materials of the cells."""
+    names = list(problem.scenario.materials)
+    kinds = ("power", "power_density", "perfusion", "decay", "trace")
+    found = dict[str, None]()
+    for source in problem.scenario.sources:
+        hidden = source.everywhere or (
+            source.material is not None and _exchanges(source, ids, names.index(source.material))
+        )
+        if hidden and source.beam is None and not _varies_in_space(source):
+            kind = next(kind for kind in kinds if getattr(source, kind) is not None)
+            found[f"{kind.replace('_', ' ')}: {source.material or 'everywhere'}"] = None
+    return list(found)
+
+
+def _kept_cells(ids: np.ndarray, axis: int, most: int) -> np.ndarray:
+    """Which cells along an axis are drawn of more than `most`: some at equal steps, and the first of each layer, so
+    that a thin one is not passed over."""
+    n = ids.shape[axis]
+    kept = np.arange(0, n, max(1, n // most))
+    if len(kept) == n:
+        return kept
+    planes = np.moveaxis(ids, axis, 0)
+    changes = [i for i in range(1, n) if not np.array_equal(planes[i], planes[i - 1])]
+    return np.union1d(kept, changes).astype(int) if len(changes) <= most else kept
 
 
 def _centre(problem: Problem, heated: np.ndarray) -> Place:
@@ -115,7 +180,7 @@ def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -
     at = float(grid.centres(axis)[index])
     cut = tuple(index if each == axis else slice(None) for each in reversed(AXES))
     extent = (*grid.span(columns), *grid.span(rows))
-    y, x = (slice(None, None, -(-grid.shape[2 - AXES.index(each)] // _SECTION_CELLS)) for each in (rows, columns))
+    y, x = (_kept_cells(ids[cut], along, _SECTION_CELLS) for along in (0, 1))
     places = _thinned(grid, rows, y), _thinned(grid, columns, x)
     flat = grid.coordinates == "cylindrical"
     caption = "Half plane" if flat else f"Section {axis_symbol(axis)} = {format_length(at)}"
@@ -124,8 +189,8 @@ def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -
         (axis_symbol(columns, grid.coordinates), axis_symbol(rows, grid.coordinates)),
         extent,
         places,
-        ids[cut][y, x],
-        heated[cut][y, x],
+        ids[cut][np.ix_(y, x)],
+        heated[cut][np.ix_(y, x)],
         _edges(problem, axis, index, (rows, columns)),
         _probes(problem, axis, index, (rows, columns)),
         _slices(problem, axis, (rows, columns)),
@@ -133,8 +198,9 @@ def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -
     )
 
 
-def _thinned(grid: CellGrid, axis: str, part: slice) -> np.ndarray:
-    return np.append(grid.faces(axis)[:-1][part], grid.faces(axis)[-1])
+def _thinned(grid: CellGrid, axis: str, cells: np.ndarray) -> np.ndarray:
+    """The faces along an axis of cells of which only some are drawn, m."""
+    return np.append(grid.faces(axis)[cells], grid.faces(axis)[-1])
 
 
 def _edges(problem: Problem, axis: str, index: int, axes: tuple[str, str]) -> list[FaceEdge]:

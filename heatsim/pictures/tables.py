@@ -72,7 +72,7 @@ def _chart(time: np.ndarray, label: str, unit: str, members: list[RecordedColumn
     largest = max(float(np.nanmax(np.abs(member.values))) for member in members)
     factor, unit = length_unit(largest or 1.0) if unit == "m" else scaled_unit(largest, unit)
     curves = [Curve(member.name, time[shown] / scale, member.values[shown] / factor) for member in members]
-    return Chart(f"Time ({symbol})", value_label(label, unit), curves, log)
+    return Chart(f"Time ({symbol})", value_label(label, unit), curves, log, over_time=True)
 
 
 def _read_columns(path: Path) -> tuple[np.ndarray, list[RecordedColumn]]:

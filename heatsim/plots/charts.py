@@ -1,16 +1,21 @@
-"""Curves over time or along a line, with their names beside them, so that none covers a curve; and maps of values."""
+"""Curves over time or along a line, with their names beside them, so that none covers a curve; and maps of values.
+
+Of many curves over time, which no eye tells apart, there is a map: a row for each, its values in colour.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, MultipleLocator
 
-from heatsim.plots.curve import Curve
+from heatsim.plots.curve import Curve, CurveKey
 from heatsim.plots.pages import DPI, LIGHT, Margins, Page, Theme, label_axes
 
 _WIDTH, _HEIGHT = 5.2, 3.2  # in, a panel
@@ -19,10 +24,16 @@ _NAMES = 2.05  # in, for the names of the curves
 _LETTERS = 24  # of a name
 _ROW = 0.185  # in, a name
 _STYLES = ("-", "--", ":", "-.")
+_MARKERS = ("o", "s", "^", "D", "v")  # with the dashes 20 that differ
+_MANY = 14  # curves over time, of which more are a map
+_MAX_ROWS = 40  # of a map that have their name
+_STEPS = {"h": (1, 2, 3, 6, 12, 24, 48, 120, 240), "min": (1, 2, 5, 10, 15, 30, 60, 120)}  # between ticks of a time
+_TICKS = 8
 
 
 class Chart(NamedTuple):
-    """A panel: labels with units, curves, values that have a line of their own, and which axes are logarithmic."""
+    """A panel: labels with units, curves, values that have a line of their own, and which axes are logarithmic. keys:
+    the legend, where the curves have colours and dashes of their own; over_time: whether many curves are a map."""
 
     x_label: str
     y_label: str
@@ -30,6 +41,8 @@ class Chart(NamedTuple):
     log_x: bool = False
     levels: tuple[float, ...] = ()
     log_y: bool = False
+    keys: Sequence[CurveKey] = ()
+    over_time: bool = False
 
 
 def draw_charts(path: Path, charts: Sequence[Chart], title: str, subtitle: str = "", theme: Theme = LIGHT) -> None:
@@ -45,19 +58,73 @@ def draw_charts(path: Path, charts: Sequence[Chart], title: str, subtitle: str =
 
 def draw_chart(axes: Axes, chart: Chart, theme: Theme) -> None:
     """Draw a chart into axes, with the names of its curves to the right."""
+    if chart.over_time and len(chart.curves) > _MANY:
+        _draw_rows(axes, chart, theme)
+        return
     axes.set(xscale="log" if chart.log_x else "linear", yscale="log" if chart.log_y else "linear")
     for number, curve in enumerate(chart.curves):
-        colour = theme.curves[number % len(theme.curves)]
-        dash = _STYLES[number // len(theme.curves) % len(_STYLES)]
+        colour = curve.colour or theme.curves[number % len(theme.curves)]
+        dash = number // len(theme.curves) if curve.dash is None else curve.dash
         few = len(curve.x) <= 12
-        axes.plot(
-            curve.x, curve.y, color=colour, ls=dash, lw=1.5, marker="o" if few else "", ms=3.0, label=_short(curve.name)
-        )
+        axes.plot(curve.x, curve.y, color=colour, lw=1.5, label=_short(curve.name), **_dashed(dash, few))
     for level in chart.levels:
         axes.axhline(level, color=theme.mark, lw=1.2)
     _finish(axes, chart, theme)
-    if any(curve.name for curve in chart.curves):
-        _name_curves(axes, len(chart.curves), theme)
+    if chart.keys:
+        handles = [
+            Line2D([], [], color=key.colour or theme.faint, lw=1.5, **_dashed(key.dash or 0, key.dash is not None))
+            if key.colour or key.dash is not None
+            else Line2D([], [], ls="")
+            for key in chart.keys
+        ]
+        _add_legend(axes, handles, [_short(key.name) for key in chart.keys], theme)
+    elif any(curve.name for curve in chart.curves):
+        _add_legend(axes, axes.get_lines()[: len(chart.curves)], [_short(curve.name) for curve in chart.curves], theme)
+
+
+def _dashed(number: int, marked: bool) -> dict[str, Any]:
+    """The dash of a number, and its marker."""
+    marker = _MARKERS[number % len(_MARKERS)] if marked else ""
+    return {"ls": _STYLES[number % len(_STYLES)], "marker": marker, "ms": 3.0 if number % len(_MARKERS) == 0 else 4.0}
+
+
+def _draw_rows(axes: Axes, chart: Chart, theme: Theme) -> None:
+    """Many curves over the same times as a map: a row for each, the first at the top, its values in colour."""
+    times, count = chart.curves[0].x, len(chart.curves)
+    values = np.array([curve.y for curve in chart.curves])
+    middles = np.sqrt(times[1:] * times[:-1]) if chart.log_x else 0.5 * (times[1:] + times[:-1])
+    edges = np.concatenate([times[:1], middles, times[-1:]])
+    axes.set(xscale="log" if chart.log_x else "linear")
+    image = axes.pcolormesh(edges, np.arange(count + 1) - 0.5, values, cmap="inferno", shading="flat")
+    axes.set(ylim=(count - 0.5, -0.5), xlim=(edges[0], edges[-1]))
+    step = -(-count // _MAX_ROWS)
+    names = [_short(curve.name) for curve in chart.curves]
+    label_axes(axes, chart.x_label, "", theme.ink)
+    size = min(8.0, max(4.5, 62.0 * axes.bbox.height / axes.figure.dpi / min(count, _MAX_ROWS)))
+    axes.yaxis.tick_right()
+    axes.set_yticks(range(0, count, step), names[::step], size=size, color=theme.ink, parse_math=False)
+    axes.tick_params(axis="y", length=0, pad=3)
+    _set_time_ticks(axes, chart)
+    box = axes.get_position()
+    width = 0.14 * box.width / (axes.bbox.width / axes.figure.dpi)
+    bar = axes.figure.colorbar(image, cax=axes.figure.add_axes((box.x0 - 2.2 * width, box.y0, width, box.height)))
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_ticks_position("left")
+    bar.ax.yaxis.set_label_position("left")
+    bar.ax.tick_params(labelsize=8, colors=theme.ink)
+    bar.ax.set_ylabel(chart.y_label, size=10, color=theme.ink, labelpad=5)
+
+
+def _set_time_ticks(axes: Axes, chart: Chart) -> None:
+    """Ticks of the horizontal axis: hours by 6, 12, 24, minutes by 10, 15, 30."""
+    locator: Locator = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10])
+    unit = chart.x_label.rpartition("(")[2].rstrip(")")
+    low, high = axes.get_xlim()
+    if unit in _STEPS and chart.x_label.startswith("Time") and high - low >= 3.0:
+        fitting = [step for step in _STEPS[unit] if (high - low) / step <= _TICKS]
+        locator = MultipleLocator(fitting[0]) if fitting else locator
+    axes.xaxis.set_major_locator(LogLocator(numticks=8) if chart.log_x else locator)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, position: f"{value + 0.0:.6g}"))
 
 
 def _finish(axes: Axes, chart: Chart, theme: Theme) -> None:
@@ -69,21 +136,17 @@ def _finish(axes: Axes, chart: Chart, theme: Theme) -> None:
     axes.yaxis.set_major_formatter(plain)
     if chart.log_x or chart.log_y:
         axes.minorticks_off()
-    if chart.log_x:
-        axes.xaxis.set_major_locator(LogLocator(numticks=8))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    if not chart.log_x:
         axes.margins(x=0.0)
-    axes.xaxis.set_major_formatter(plain)
+    _set_time_ticks(axes, chart)
     low, high = axes.get_ylim()
     if not chart.log_y and high - low < 1e-6 * max(abs(low), abs(high)):  # rounding is no structure to show
         axes.set_ylim(0.5 * (low + high) - 0.5, 0.5 * (low + high) + 0.5)
 
 
-def _name_curves(axes: Axes, count: int, theme: Theme) -> None:
-    names = axes.get_legend_handles_labels()
-    rows = max(2, int(axes.bbox.height / axes.figure.dpi / _ROW))
-    handles, labels = names[0][:rows], names[1][:rows]
+def _add_legend(axes: Axes, handles: Sequence[Line2D], labels: Sequence[str], theme: Theme) -> None:
+    count, rows = len(labels), max(2, int(axes.bbox.height / axes.figure.dpi / _ROW))
+    handles, labels = handles[:rows], list(labels[:rows])
     if count > rows:
         labels[-1] = f"and {count - rows + 1} more"
     legend = axes.legend(
@@ -104,6 +167,11 @@ def _name_curves(axes: Axes, count: int, theme: Theme) -> None:
 def _short(name: str) -> str:
     name = f" {name}" if name.startswith("_") else name  # matplotlib hides names that begin so
     return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+def sequential_colours(count: int) -> list[str]:
+    """So many colours in order, from dark to light but none too light."""
+    return [mpl.colors.to_hex(mpl.colormaps["viridis"](0.9 * i / max(count - 1, 1))) for i in range(count)]
 
 
 _MAP, _BAR_GAP, _BAR = 4.0, 0.25, 0.18  # in, a side of a map, and the colour bar beside it

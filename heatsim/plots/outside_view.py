@@ -22,6 +22,7 @@ from heatsim.plots.pages import DPI, Margins, Page, Theme
 _TURN, _RISE = -0.3 * pi, 0.16 * pi  # of the eye, around z from x and above the plane
 _SHADES = (0.72, 0.86, 1.0)  # of faces normal to x, y, z
 _LEAST_SIDE = 0.12  # of the longest; shorter ones are drawn longer
+_LEAST_LAYER = 0.012  # of the longest; thinner layers are drawn thicker
 _PIXELS = 420  # along the longer side of the picture
 _EDGES = "#22262b"
 _AWAY = 0.06  # of the box, around it
@@ -50,12 +51,15 @@ def material_colour(number: int) -> str:
     return MATERIALS[number % len(MATERIALS)]
 
 
-def draw_body(axes: Axes, body: Body, names: tuple[str, str, str], theme: Theme) -> bool:
-    """Draw a body into axes, without a frame; returns whether a side had to be stretched. names: of the axes."""
-    sides, stretched = _drawn_sides(body.faces)
-    faces = [
-        side * (places - places[0]) / (places[-1] - places[0]) for side, places in zip(sides, body.faces, strict=True)
-    ]
+def draw_body(axes: Axes, body: Body, names: tuple[str, str, str], theme: Theme) -> str:
+    """Draw a body into axes, without a frame; returns what had to be stretched, in words, if anything. names: of the
+    axes."""
+    sides, thin_sides = _drawn_sides(body.faces)
+    faces, thin_layers = [], False
+    for axis, (side, places) in enumerate(zip(sides, body.faces, strict=True)):
+        drawn, thicker = _widened_layers(body.ids, 2 - axis, side * (places - places[0]) / (places[-1] - places[0]))
+        faces.append(drawn)
+        thin_layers |= thicker
     right, up, away = _camera()
     corners = np.array([[x, y, z] for x in (0, sides[0]) for y in (0, sides[1]) for z in (0, sides[2])])
     across, tall = corners @ right, corners @ up
@@ -69,7 +73,23 @@ def draw_body(axes: Axes, body: Body, names: tuple[str, str, str], theme: Theme)
     _draw_box(axes, sides, (right, up, away), names, theme)
     axes.set_axis_off()
     axes.set_aspect("equal", anchor="C")
-    return stretched
+    what = ("sides and layers" if thin_layers else "sides") if thin_sides else "layers"
+    return f"thin {what} stretched" if thin_sides or thin_layers else ""
+
+
+def _widened_layers(ids: np.ndarray, axis: int, faces: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Faces along an axis of the cells so that each layer, of planes that are alike, is thick enough to be seen, at the
+    cost of the others; and whether any was too thin. Where layers are many they stay as they are."""
+    planes, least = np.moveaxis(ids, axis, 0), _LEAST_LAYER
+    starts = [0, *(i for i in range(1, len(planes)) if not np.array_equal(planes[i], planes[i - 1])), len(planes)]
+    thickness = np.diff(faces[starts])
+    thin = thickness < least
+    rest = float(thickness[~thin].sum())
+    if not thin.any() or len(thin) * least > 0.5 * faces[-1]:
+        return faces, False
+    wanted = np.where(thin, least, thickness * ((faces[-1] - least * thin.sum()) / rest))
+    scale = np.repeat(wanted / thickness, np.diff(starts))
+    return np.concatenate([[0.0], np.cumsum(np.diff(faces) * scale)]), True
 
 
 class LinesInside(NamedTuple):

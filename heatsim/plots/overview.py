@@ -91,7 +91,7 @@ def _place_body(page: Page, shown: OverviewBody, bottom: float, height: float) -
             handlelength=1.0,
         )
     if stretched:
-        axes.text(0.0, 1.03, "thin sides stretched", transform=axes.transAxes, size=8, color=theme.faint)
+        axes.text(0.0, 1.03, stretched, transform=axes.transAxes, size=8, color=theme.faint)
 
 
 def _place_plane(page: Page, plane: OverviewPlane, bottom: float, height: float, beside: bool) -> None:
@@ -111,8 +111,9 @@ def _write_facts(page: Page, facts: Sequence[tuple[str, str]], rows: int) -> Non
     axes = page.add_axes(left=0.0, bottom=0.0, width=_WIDTH, height=max(rows * _FACT, 0.1))
     axes.set_axis_off()
     axes.set(xlim=(0, _WIDTH), ylim=(rows, 0))
+    indent = 1.05 if all(len(name) <= 14 for name, _ in facts) else 1.75  # in, of what they are
     for number, (name, value) in enumerate(facts):
         column, row = divmod(number, rows)
         left = column * _WIDTH / 2
         axes.text(left, row + 0.5, name, size=8.5, color=page.theme.faint, va="center", parse_math=False)
-        axes.text(left + 1.05, row + 0.5, value, size=8.5, color=page.theme.ink, va="center", parse_math=False)
+        axes.text(left + indent, row + 0.5, value, size=8.5, color=page.theme.ink, va="center", parse_math=False)

@@ -28,8 +28,8 @@ Extent = tuple[float, float, float, float]  # left, right, bottom, top, m
 Faces = tuple[np.ndarray, np.ndarray]  # places of the cell faces along rows and columns, m
 Arrows = tuple[np.ndarray, np.ndarray]  # components along columns and rows, (rows, columns) each
 
-_CONTOUR_CELLS = 16  # an axis; on fewer cells the lines are only corners
-_PART_CELLS = 64  # of a part; smaller ones have no lines
+_CONTOUR_CELLS = 3  # an axis; fewer cells have no lines
+_PART_CELLS = 6  # of a part; smaller ones have no lines
 _CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye sees
 _MAX_PARTS = 24  # of a plane; a foam has thousands, and then lines end at ambients only
 _FLAT = 1e-4  # of the colour scale; smaller differences are rounding

@@ -38,6 +38,8 @@ KINDS = {
     "periodic": "#8e44ad",
 }
 _OUTLINE = "#39424e"
+_SEEN = 2.0  # points, the least thickness of a layer that is seen
+_LONG = 6  # times as long as that: a layer, and no speck
 _SOURCE, _PROBE, _BEAM, _SLICE = "#c1121f", "#111418", "#d6006c", "#4a5568"
 
 
@@ -78,13 +80,14 @@ class BodySection:
 
 
 class PreviewNames(NamedTuple):
-    """The words of a preview: title, subtitle, names of the materials, and the kinds of faces that no section cuts, by
-    their names."""
+    """The words of a preview: title, subtitle, names of the materials, the kinds of faces that no section cuts, by
+    their names, and what the sources without a place are called."""
 
     title: str
     subtitle: str
     materials: Sequence[str]
     uncut: dict[str, str]
+    everywhere: Sequence[str] = ()
 
 
 def draw_preview_page(
@@ -114,8 +117,8 @@ def draw_preview_page(
 
 def _draw_outside(page: Page, body: Body, bottom: float) -> None:
     axes = page.add_axes(0.0, bottom, *_BODY)
-    if draw_body(axes, body, ("x", "y", "z"), page.theme):
-        axes.text(0.0, 1.01, "thin sides stretched", transform=axes.transAxes, size=8, color=page.theme.faint)
+    if stretched := draw_body(axes, body, ("x", "y", "z"), page.theme):
+        axes.text(0.0, 1.01, stretched, transform=axes.transAxes, size=8, color=page.theme.faint)
 
 
 def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
@@ -129,6 +132,9 @@ def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[
         LineCollection(list(outline_segments(section.ids, section.places)), colors="#39424e", linewidths=0.5),
         autolim=False,
     )
+    for layer in thin_layers(section.ids, section.places, box):
+        for width, colour in ((_SEEN + 0.8, _OUTLINE), (_SEEN, colours[layer.material])):
+            axes.plot(*layer.ends.T, color=colour, lw=width, solid_capstyle="butt", scalex=False, scaley=False)
     if section.heated.any():
         patch = PathPatch(
             cells_outline(section.heated, section.places), facecolor="none", hatch="//////", edgecolor=_SOURCE, lw=0.0
@@ -149,6 +155,40 @@ def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[
         spine.set_visible(False)
     label_lengths(axes, section.extent, section.labels, box, theme)
     axes.set_title(section.caption, size=9, color=theme.ink, loc="left", pad=6, parse_math=False)
+
+
+class LayerLine(NamedTuple):
+    """A layer that is too thin to be seen: the ends of its middle line, x and y in m, and its material."""
+
+    ends: np.ndarray
+    material: int
+
+
+def thin_layers(ids: np.ndarray, places: Faces, box: tuple[float, float]) -> list[LayerLine]:
+    """The layers of one material, along either axis of a section (rows, columns) drawn into a box, in, that are thinner
+    than a line of `_SEEN` points, and long: a line of that width stands for each, in the middle between its faces."""
+    found = []
+    for axis, size in ((0, box[1]), (1, box[0])):
+        across, along = places[axis], places[1 - axis]
+        seen = _SEEN / 72.0 / size * (across[-1] - across[0])
+        cells = ids if axis == 0 else ids.T
+        long = _LONG * _SEEN / 72.0 / box[axis] * (along[-1] - along[0])
+        changes = np.diff(cells, axis=0) != 0
+        rows = np.arange(len(cells))[:, None]
+        first = np.maximum.accumulate(np.where(np.pad(changes, ((1, 0), (0, 0)), constant_values=True), rows, 0))
+        reversed_last = np.where(np.pad(changes, ((0, 1), (0, 0)), constant_values=True), rows, len(cells))[::-1]
+        last = np.minimum.accumulate(reversed_last)[::-1]
+        thin = (across[last + 1] - across[first] < seen) & (first == rows)
+        for row in np.flatnonzero(thin.any(axis=1)).tolist():
+            kind = np.where(thin[row], (cells[row].astype(np.int64) + 1) * len(cells) + last[row], 0)
+            starts = np.flatnonzero(np.diff(kind, prepend=-1))
+            for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(kind)], strict=True):
+                if kind[start] == 0 or along[end] - along[start] < long:
+                    continue
+                middle = 0.5 * (across[row] + across[last[row, start] + 1])
+                ends = np.array([[along[start], middle], [along[end], middle]])
+                found.append(LayerLine(ends if axis == 0 else ends[:, ::-1], int(cells[row, start])))
+    return found
 
 
 def _colours(void: np.ndarray, theme: Theme) -> list[str]:
@@ -209,6 +249,7 @@ def _legend_entries(
     ]
     if any(section.heated.any() for section in sections):
         entries.append((Patch(facecolor="none", hatch="//////", edgecolor=_SOURCE, lw=0.9), "source"))
+    entries += [(Line2D([], [], ls="", marker="*", ms=7, color=_SOURCE), text) for text in names.everywhere]
     kinds = {edge.kind for section in sections for edge in section.edges}
     entries += [
         (Line2D([], [], color=colour, lw=3.2), f"face: {kind}") for kind, colour in KINDS.items() if kind in kinds

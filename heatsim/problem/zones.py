@@ -139,7 +139,7 @@ def find_named_parts(
     found: dict[str | None, RegionCells] = {}
     wanted: dict[str | None, tuple[str | int, ...]] = {}
     for number, result in enumerate(scenario.output.results):
-        if result.subject.is_statistic:
+        if result.subject.is_of_part:
             wanted.setdefault(result.subject.name, ("output", "results", number, "of"))
     for part in scenario.stop.parts if scenario.stop else ():
         wanted.setdefault(part, ("stop", "when"))

@@ -29,7 +29,7 @@ def smooth_maximum(values: np.ndarray, shares: np.ndarray, width: float) -> tupl
 
 
 class QuantityReader:
-    """Reads what subjects of results name, in the scenario's unit, or J."""
+    """Reads what subjects of results name, in the scenario's unit, J, m3 or kg."""
 
     def __init__(self, problem: Problem, subjects: Sequence[ResultSubject]) -> None:
         scenario = problem.scenario
@@ -41,6 +41,18 @@ class QuantityReader:
         # Means take sums over all cells of a part; extremes alone take less.
         self._summed = {each.name for each in subjects if each.kind == "mean"}
         self._searched = {each.name for each in subjects if each.kind in ("min", "max")} - self._summed
+        self._sizes = {each: self._size(each) for each in subjects if each.kind in ("volume", "mass")}
+
+    def _size(self, subject: ResultSubject) -> float:
+        """The volume of the cells of a part, m3, or their mass, kg."""
+        problem = self._problem
+        cells = problem.named_parts[subject.name]
+        if subject.kind == "volume":
+            return float(cells.volumes.sum())
+        densities, ids = [each.density for each in problem.scenario.materials.values()], problem.material_ids()
+        if ids is None:
+            return float(cells.volumes.sum() * densities[problem.zones.materials[0]])
+        return float((cells.volumes * np.array(densities)[ids.reshape(-1)[cells.indices]]).sum())
 
     def read(self, state: State) -> list[float]:
         """The numbers, in the order of the subjects."""
@@ -63,6 +75,8 @@ class QuantityReader:
                 row.append(reference + smooth_maximum(values.astype(np.float64), shares, each.width)[0])
             elif each.is_statistic:
                 row.append(reference + found[each.name, each.kind])
+            elif each in self._sizes:
+                row.append(self._sizes[each])
             elif each.kind == "probe":
                 row.append(of_probes[str(each.name)])
             else:

@@ -33,9 +33,7 @@ class ResultRecorder(TableRecorder):
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         self._reader = QuantityReader(problem, [result.subject for result in scenario.output.results])
-        unit = scenario.unit
-        heat = scenario.solved.in_own_unit(scenario.time.chosen.energy_unit if scenario.time.chosen else "J")
-        names = [f"{each.name} [{heat if each.subject.kind == 'heat' else unit}]" for each in scenario.output.results]
+        names = [f"{name} [{unit}]" for name, unit in result_units(scenario).items()]
         last = scenario.time.last_time
         times = (time for result in scenario.output.results for time in result.times(last))
         super().__init__((*times, last), CsvTable(folder.results, ["time [s]", *names], goes_on=folder.goes_on))
@@ -50,9 +48,15 @@ def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ResultReco
     return [ResultRecorder(problem, folder)] if problem.scenario.output.results else []
 
 
+def result_units(scenario: Scenario) -> dict[str, str]:
+    """The units of the results, by their names."""
+    heat = scenario.solved.in_own_unit(scenario.time.chosen.energy_unit if scenario.time.chosen else "J")
+    return {each.name: each.subject.unit(scenario.unit, heat) for each in scenario.output.results}
+
+
 def found_results(scenario: Scenario, folder: RunFolder, finished: bool) -> dict[str, float | None]:
-    """The results of a run by their names, in the scenario's unit of temperature, or J; None where the run has not come
-    to the time of one, or to its end. finished: whether it has come to its end, by a stop or at `time.end`."""
+    """The results of a run by their names, in the units of `result_units`; None where the run has not come to the time
+    of one, or to its end. finished: whether it has come to its end, by a stop or at `time.end`."""
     _, rows = read_table(folder.results)
     found = {}
     for column, result in enumerate(scenario.output.results, 1):

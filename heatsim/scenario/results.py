@@ -14,16 +14,19 @@ from heatsim.scenario.value_types import NAME, Number, ValidationContext, ValueT
 
 SAMPLES = 200  # rows of results.csv of a result over time, if its `every` is left out
 STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part
+SIZES = {"volume": "m3", "mass": "kg"}  # of a part, with their units
 _QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")"
 _STATISTIC = re.compile(rf"\s*(min|max|mean)\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?\)\s*")
 _SMOOTH = re.compile(rf"\s*max_smooth\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?(?:,\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*)?\)\s*")
+_SIZE = re.compile(rf"\s*(volume|mass)\s*\(\s*{_QUOTED}?\s*\)\s*")
 _NAMED = re.compile(rf"\s*(probe|heat)\s*\(\s*{_QUOTED}\s*\)\s*")
 
 
 @dataclass(frozen=True)
 class ResultSubject:
-    """What a result is: `kind` is min, max or mean of the temperatures of a part, None being all that is solved; or the
-    probe, or the heat through the face or from the ambient, of that name. max_smooth is a smooth maximum of `width`."""
+    """What a result is: `kind` is min, max or mean of the temperatures of a part, None being all that is solved, or its
+    volume or mass; or the probe, or the heat through the face or from the ambient, of that name. max_smooth is a smooth
+    maximum of `width`."""
 
     kind: str
     name: str | None
@@ -34,6 +37,15 @@ class ResultSubject:
         """Whether it is one of the temperatures of a part."""
         return self.kind in STATISTICS
 
+    @property
+    def is_of_part(self) -> bool:
+        """Whether `name` is that of a part."""
+        return self.is_statistic or self.kind in SIZES
+
+    def unit(self, temperature: str, heat: str) -> str:
+        """Its unit, given those of temperatures and of heat."""
+        return heat if self.kind == "heat" else SIZES.get(self.kind, temperature)
+
 
 def parse_subject(text: str) -> ResultSubject | None:
     """What a text such as max(T) names, None where it names nothing."""
@@ -41,6 +53,8 @@ def parse_subject(text: str) -> ResultSubject | None:
         return ResultSubject(match[1], match[2] or match[3])
     if (match := _SMOOTH.fullmatch(text)) and float(match[3] or 1.0) > 0:
         return ResultSubject("max_smooth", match[1] or match[2], float(match[3] or 1.0))
+    if match := _SIZE.fullmatch(text):
+        return ResultSubject(match[1], match[2] or match[3])
     if match := _NAMED.fullmatch(text):
         return ResultSubject(match[1], match[2] or match[3])
     return None
@@ -49,8 +63,9 @@ def parse_subject(text: str) -> ResultSubject | None:
 def _check(value: Any, context: ValidationContext) -> str:
     if isinstance(value, str) and parse_subject(value) is not None:
         return value
-    message = f"expected max(T), min(T), mean(T), max_smooth(T), probe('name') or heat('face'), found {found(value)}"
-    raise validation_error(message, "of a part: \"max(T, 'die')\"")
+    known = "max(T), min(T), mean(T), max_smooth(T), probe('name'), heat('face'), volume() or mass()"
+    hint = "of a part: \"max(T, 'die')\", \"mass('die')\""
+    raise validation_error(f"expected {known}, found {found(value)}", hint)
 
 
 OF = ValueType(_check, {"type": "string"})
@@ -64,7 +79,8 @@ class Result(ScenarioBlock):
         description="max(T), min(T) or mean(T) of all that is solved, or of a material or region of output.regions, as "
         "max(T, 'die'); max_smooth(T, 'die', 0.5), which has no kinks and is a few times 0.5 K below max(T), or 1 K; "
         "probe('name') of output.probes; heat('z_min'), which has entered through a face or from an "
-        "ambient since t = 0, J; of a steady state, W"
+        "ambient since t = 0, J; of a steady state, W; volume() and mass() of the cells that are solved, or of "
+        "a part, as mass('fin'), m3 and kg"
     )
     at: Annotated[float | None, quantity(Number("s", least=0))] = Field(
         None, description="Time of the value [s]; the end of the run, if left out"
@@ -88,6 +104,8 @@ class Result(ScenarioBlock):
             raise validation_error('expected every with over = "time" alone')
         if self.over is not None and self.subject.kind == "heat":
             raise validation_error("expected no over with heat, which counts from t = 0", "leave over out")
+        if self.over is not None and self.subject.kind in SIZES:
+            raise validation_error(f"expected no over with {self.subject.kind}, which stays the same", "leave over out")
         return self
 
     @property

@@ -28,7 +28,7 @@ from heatsim.problem import Problem, build_problem
 from heatsim.quantity import Quantity
 from heatsim.ranks import joined_ranks
 from heatsim.recorders import TABLES, make_recorders
-from heatsim.recorders.results import found_results
+from heatsim.recorders.results import found_results, result_units
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
@@ -515,6 +515,7 @@ def _found(folder: RunFolder, scenario: Scenario, finished: bool, over_time: Ove
         found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
     if folder.results.is_file():
         found["results"] = found_results(scenario, folder, finished)
+        found["result_units"] = result_units(scenario)
         if over_time is not None and finished:
             found["results"] |= {name: value for name, (_, value) in over_time.found().items()}
             found["result_times"] = over_time.times_of_extremes()

@@ -28,7 +28,7 @@ from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.recorders.quantities import smooth_maximum
 from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
-from heatsim.scenario.results import Result, parse_subject
+from heatsim.scenario.results import SIZES, Result, parse_subject
 from heatsim.scenario.sweep_axes import Value
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.state import State
@@ -125,7 +125,7 @@ def _with_result(scenario: Scenario, of: str) -> Scenario:
     if subject is None or any(each.name == of for each in results):
         return scenario
     parts = {None, *scenario.materials, *(each.name for each in scenario.output.regions)}
-    if subject.is_statistic and subject.name not in parts:
+    if subject.is_of_part and subject.name not in parts:
         raise RequestError(f"{of}: there is no material and no region of output.regions {subject.name!r}")
     added = Result.model_construct(name=of, of=of, at=None, over=None, every=None)
     return scenario.model_copy(update={"output": scenario.output.model_copy(update={"results": (*results, added)})})
@@ -138,10 +138,11 @@ def _result_of(problem: Problem, of: str) -> SmoothResult:
     subject = results.get(of) or parse_subject(of)
     if subject is None:
         raise RequestError(f"{of}: is no name of [[output.results]] (known here: {', '.join(results) or 'none'})")
-    if subject.kind in ("min", "max"):
+    if subject.kind in ("min", "max", *SIZES):
+        why = "does not depend on the state" if subject.kind in SIZES else "has kinks"
         raise RequestError(
             f"{of}: expected mean(T, ...), max_smooth(T, ...), probe(...) or heat(...), found {subject.kind}, which "
-            "has kinks"
+            f"{why}"
         )
     if subject.kind == "heat":
         return _Heat(_ways_of(problem, of, str(subject.name)))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
     from heatsim.plots.charts import ValueMap
+    from heatsim.plots.curve import Curve, CurveKey
     from heatsim.store.folder import RunFolder
 
 Row = dict[str, Any]
@@ -87,39 +88,66 @@ def open_sweep(folder: Path) -> xarray.Dataset:
 
 
 def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
-    """Draw each value over the first parameter that is a number, or over the words of the first, a curve for each
-    combination of the others; and as a map where two parameters take all combinations of three values each or more.
-    Returns the pictures."""
+    """Draw each value over the first parameter that is a number, or over the words of the first: a colour for each
+    value of the second, a dash and marker for each combination of the others; and as a map where two parameters take
+    all combinations of three values each or more. Returns the pictures."""
     from heatsim.plots.charts import Chart, draw_charts, draw_map
-    from heatsim.plots.curve import Curve
 
     parameters, values, rows = read_sweep(folder / "sweep.csv")
     first = next((name for name in parameters if _is_numeric(name, rows)), parameters[0])
     others, drawn = [name for name in parameters if name != first], []
     words = [] if _is_numeric(first, rows) else list(dict.fromkeys(row[first] for row in rows))
     axis = first + (f" ({', '.join(f'{number}: {word}' for number, word in enumerate(words))})" if words else "")
-
-    def place(row: Mapping[str, str]) -> float:
-        return float(words.index(row[first])) if words else float(row[first])
-
     for value in values:
-        curves: dict[str, list[tuple[float, float]]] = {}
+        pairs: dict[tuple[str, ...], list[tuple[float, float]]] = {}
         for row in rows:
             if row[value]:
-                label = ", ".join(f"{name} = {_label(name, row, rows)}" for name in others) or value
-                curves.setdefault(label, []).append((place(row), float(row[value])))
-        if not curves:
+                place = float(words.index(row[first])) if words else float(row[first])
+                pairs.setdefault(tuple(row[name] for name in others), []).append((place, float(row[value])))
+        if not pairs:
             continue
-        lines = [Curve(name, *np.array(sorted(pairs)).T) for name, pairs in curves.items()]
+        curves, keys = _styled(pairs, others, rows, value)
         path = folder / "pictures" / f"{_file_name(value)}.png"
         path.parent.mkdir(exist_ok=True)
-        draw_charts(path, [Chart(axis, value, lines[:MAX_CURVES])], title, value)
+        left_out = f", the first {MAX_CURVES} of {len(curves)} curves" if len(curves) > MAX_CURVES else ""
+        draw_charts(path, [Chart(axis, value, curves[:MAX_CURVES], keys=keys)], title, f"{value}{left_out}")
         drawn.append(path)
         shown = _map_of(parameters, value, rows)
         if shown is not None:
             drawn.append(path.with_name(f"{path.stem}_map.png"))
             draw_map(drawn[-1], shown, title, value)
     return drawn
+
+
+def _styled(
+    pairs: Mapping[tuple[str, ...], list[tuple[float, float]]],
+    others: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    value: str,
+) -> tuple[list[Curve], list[CurveKey]]:
+    """The curves of the combinations of other parameters, and what their colours and dashes mean."""
+    from heatsim.plots.charts import sequential_colours
+    from heatsim.plots.curve import Curve, CurveKey
+
+    if not others:
+        return [Curve(value, *np.array(sorted(points)).T) for points in pairs.values()], []
+    numeric = {name: _is_numeric(name, rows) for name in others}
+    firsts = list(dict.fromkeys(combination[0] for combination in pairs))
+    firsts = sorted(firsts, key=float) if numeric[others[0]] else firsts
+    rests = list(dict.fromkeys(combination[1:] for combination in pairs))
+    colours = dict(zip(firsts, sequential_colours(len(firsts)), strict=True))
+    curves = []
+    for combination, points in pairs.items():
+        x, y = np.array(sorted(points)).T
+        curves.append(Curve("", x, y, colour=colours[combination[0]], dash=rests.index(combination[1:])))
+    keys = [CurveKey(f"{others[0]} = {_shown(each, numeric[others[0]])}", colours[each]) for each in firsts]
+    if len(rests) > 1:
+        texts = [zip(others[1:], rest, strict=True) for rest in rests]
+        keys += [
+            CurveKey(", ".join(f"{name} = {_shown(each, numeric[name])}" for name, each in text), None, number)
+            for number, text in enumerate(texts)
+        ]
+    return curves, keys
 
 
 def _map_of(parameters: Sequence[str], value: str, rows: Sequence[Mapping[str, str]]) -> ValueMap | None:
@@ -148,11 +176,11 @@ def _is_numeric(name: str, rows: Sequence[Mapping[str, str]]) -> bool:
     return True
 
 
-def _label(name: str, row: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
-    return f"{float(row[name]):.4g}" if _is_numeric(name, rows) else row[name]
+def _shown(text: str, numeric: bool) -> str:
+    return f"{float(text):.4g}" if numeric else text
 
 
-MAX_CURVES = 24  # in a picture
+MAX_CURVES = 200  # in a picture
 
 
 def _file_name(value: str) -> str:

@@ -15,7 +15,7 @@ from heatsim.scenario import Expression, ExpressionError, load
 from heatsim.tables import Row, TableColumn, Tell, check_folders, number, print_table
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.refinement import RefinementLevel, fix_integrator, overrides, require_refinable
-from heatsim.verification.study import FACTOR, Refinement, Study, StudyError, study
+from heatsim.verification.study import FACTOR, Refinement, Sought, Study, StudyError, study
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -41,28 +41,32 @@ def run(asked: dict[str, Any], tell: Tell) -> int:
     check_folders((asked["figure"],))
     given = ["compute.precision=float64", *asked["overrides"]]
     scenario = load(asked["file"], given)
-    probe, exact = probe_name(scenario, asked["quantity"]), _expression(asked["exact"])
+    sought, exact = find_sought(scenario, asked["quantity"]), _expression(asked["exact"])
     kinds = _kinds(scenario, asked["refine"], tell)
     levels = asked["levels"] or (LEVELS if min(scenario.grid.cells) == 1 else LEVELS_IN_3D)
     with _folder(asked["output"]) as folder:
         studies = []
         for kind in kinds:
-            runs = list(_runs(scenario, given, kind, levels, folder, tell))
-            studies.append(study(kind, runs, probe, exact if kind == "grid" else None))
-    _show(studies, asked, scenario.unit)
+            runs = list(_runs(scenario, (given, _only(scenario, sought)), kind, levels, folder, tell))
+            studies.append(study(kind, runs, sought, exact if kind == "grid" else None))
+    unit = runs[0].info["result_units"][sought.name] if sought.kind == "result" else scenario.unit
+    _show(studies, asked, unit)
     return 0
 
 
-def probe_name(scenario: Scenario, quantity: str) -> str | None:
-    """The probe of "probe NAME", or None for "field". Raises StudyError."""
+def find_sought(scenario: Scenario, quantity: str) -> Sought:
+    """What "field", "probe NAME" or the name of a result says. Raises StudyError."""
     if quantity == "field":
-        return None
+        return Sought("field")
     word, _, name = quantity.partition(" ")
-    known = [probe.name for probe in scenario.output.probes]
-    if word != "probe" or name not in known:
-        there = " or ".join(['"field"', *(f'"probe {each}"' for each in known)])
+    probes = [probe.name for probe in scenario.output.probes]
+    results = [result.name for result in scenario.output.results]
+    if quantity in results:
+        return Sought("result", quantity)
+    if word != "probe" or name not in probes:
+        there = " or ".join(['"field"', *(f'"probe {each}"' for each in probes), *(f'"{each}"' for each in results)])
         raise StudyError(f"--quantity {quantity}: expected {there}")
-    return name
+    return Sought("probe", name)
 
 
 def _expression(text: str | None) -> Expression | None:
@@ -97,12 +101,17 @@ def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
 
 
 def _runs(
-    scenario: Scenario, given: Sequence[str], kind: Refinement, levels: int, folder: Path, tell: Tell
+    scenario: Scenario,
+    overriding: tuple[Sequence[str], Sequence[str]],
+    kind: Refinement,
+    levels: int,
+    folder: Path,
+    tell: Tell,
 ) -> Iterator[FinishedRun]:
-    """The runs of a study, from coarse to fine."""
+    """The runs of a study, from coarse to fine. overriding: what the user sets, and what is recorded."""
     from heatsim.simulation import run as runs
 
-    common = [*given, *_only_the_end(scenario), *fix_integrator(scenario)]
+    common = [*overriding[0], *overriding[1], *fix_integrator(scenario)]
     if kind == "step" and scenario.time.solves and scenario.time.step == "auto":
         common.append(f"time.step={scenario.time.end / IMPLICIT_STEPS!r}")
     first = load(str(scenario.path), common)
@@ -140,11 +149,21 @@ def _is_explicit(scenario: Scenario) -> bool:
     return scenario.time.chosen is not None and scenario.time.chosen.bounded_by_stability
 
 
-def _only_the_end(scenario: Scenario) -> list[str]:
-    """Record the state at the end only: events on the way would cut steps short, by other shares on each level."""
+def _only(scenario: Scenario, sought: Sought) -> list[str]:
+    """Record the state at the end only, and what is sought: events on the way would cut steps short, by other shares on
+    each level."""
     probes = [f'{{ name = "{each.name}", at = {list(each.at)}, count = 1 }}' for each in scenario.output.probes]
     found = ["output.snapshots={ count = 1 }", f"output.probes=[{', '.join(probes)}]"]
     found += [] if scenario.hotspots else ["output.slices=[]"]
+    results = [result for result in scenario.output.results if result.name == sought.name and sought.kind == "result"]
+    texts = []
+    for result in results:
+        text = f"name = {json.dumps(result.name)}, of = {json.dumps(result.of)}"
+        text += "" if result.at is None else f", at = {result.at!r}"
+        texts.append(text if result.over is None else f'{text}, over = "time", every = {scenario.time.end!r}')
+    found.append(f"output.results=[{', '.join(f'{{ {text} }}' for text in texts)}]")
+    if not results and scenario.stop is None and scenario.output.regions:
+        found.append("output.regions=[]")
     return found + ([] if scenario.output.energy is None else ["output.energy={ count = 1 }"])
 
 
@@ -161,6 +180,10 @@ def _show(studies: Sequence[Study], asked: dict[str, Any], unit: str) -> None:
     print_table(COLUMNS, rows, group=lambda row: row["kind"])
     for each in studies:
         print(_summary(each))
+        shares = [row.compared for row in each.rows if row.compared is not None]
+        if shares and min(shares) < 1.0:
+            told = ", ".join(f"{100 * share:.3g} %" for share in shares)
+            print(f"compared, from coarse to fine, of the body's volume what is solid on both grids: {told}")
 
 
 def _summary(found: Study) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.store.folder import RunFolder
-from heatsim.store.snapshots import Snapshot, read_snapshot
+from heatsim.store.snapshots import Snapshot, read_geometry_block, read_snapshot
 
 if TYPE_CHECKING:
     from heatsim.geometry.grid import CellGrid
@@ -48,6 +48,15 @@ class FinishedRun:
     def temperature(self) -> np.ndarray:
         """(nz, ny, nx) at the end, float64, in the scenario's unit."""
         return self.last.temperature.astype(np.float64)
+
+    @cached_property
+    def solid(self) -> np.ndarray:
+        """(nz, ny, nx) which cells are solved, and not of an ambient or void."""
+        folder, whole = RunFolder(self.path), slice(None)
+        if not folder.geometry.is_file():
+            return np.ones(self.grid.shape, bool)
+        ids, names = read_geometry_block(folder.geometry, (whole, whole, whole))
+        return np.asarray(~np.isin(names, list(self.scenario.ambients))[ids])
 
     def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cell centres x (nx,), y (ny, 1), z (nz, 1, 1), m."""

@@ -65,7 +65,14 @@ def restrict_field(field: np.ndarray, grid: CellGrid, factor: int) -> np.ndarray
     return result
 
 
-def rms_over_volume(error: np.ndarray, grid: CellGrid) -> float:
-    """Root of the mean square over the volume."""
-    volume = grid.measure("z")[:, None, None] * grid.measure("y")[:, None] * grid.measure("x")
+def rms_over_volume(error: np.ndarray, grid: CellGrid, inside: np.ndarray | None = None) -> float:
+    """Root of the mean square over the volume, or over that of the cells `inside` (nz, ny, nx)."""
+    volume = volumes(grid)
+    if inside is not None:
+        error, volume = error[inside], volume[inside]
     return float(np.sqrt(np.sum(error**2 * volume) / np.sum(volume)))
+
+
+def volumes(grid: CellGrid) -> np.ndarray:
+    """(nz, ny, nx) the volumes of the cells, m3."""
+    return np.asarray(grid.measure("z")[:, None, None] * grid.measure("y")[:, None] * grid.measure("x"))

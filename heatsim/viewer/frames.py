@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.errors import InputFileError
+from heatsim.errors import InputFileError, RunFolderError
 from heatsim.geometry.grid import AXES
 from heatsim.store.field_reader import FieldReader, SnapshotHeader
+from heatsim.store.snapshots import read_geometry_block, unsolved_names
 from heatsim.viewer.encoding import EncodedFrame, encode, quantise
 
 MAX_CELLS_A_FRAME = 160**3  # of a page that a browser turns without effort
 MAX_CELLS = 60 * 128**3  # of all frames together: a page of about 25 MB
 _THREADS = 2
 _AT_ONCE = 4  # frames in memory
+_SAME = 0.98  # of the greatest spread: a frame that tells as much
+
+
+@dataclass(frozen=True)
+class CellMaterials:
+    """ids: (nz, ny, nx) uint8 of the cells shown; names: of the ids; ambient: of each, whether it is not solved."""
+
+    ids: np.ndarray
+    names: tuple[str, ...]
+    ambient: tuple[bool, ...]
+
+    @property
+    def solid(self) -> np.ndarray:
+        """(nz, ny, nx) which cells are solved."""
+        return np.asarray(~np.array(self.ambient)[self.ids])
+
+    def outside(self, values: np.ndarray) -> tuple[float | None, ...]:
+        """Of each id the value of its cells, where they are not solved but have one: that of an ambient."""
+        found: list[float | None] = [None] * len(self.ambient)
+        for number in np.flatnonzero(self.ambient).tolist():
+            cells = values[self.ids == number]
+            if cells.size and np.isfinite(cells[0]):
+                found[number] = float(cells[0])
+        return tuple(found)
 
 
 class Frame(NamedTuple):
-    """A frame of the page: when, the values that 0 and 65535 stand for, its least and greatest value, and its data."""
+    """A frame of the page: when, the values that 0 and 65535 stand for, its least and greatest value, the values of
+    what is not solved, by material, and its data."""
 
     time: float
     step: int
@@ -29,6 +56,7 @@ class Frame(NamedTuple):
     high: float
     least: float
     greatest: float
+    outside: tuple[float | None, ...]
     encoded: EncodedFrame
 
 
@@ -36,7 +64,8 @@ class FrameSource:
     """The snapshots of a run, coarsened by a whole factor along each axis that has enough cells.
 
     coarsening: means over blocks of so many cells along each axis, left out as many as fit; every: each so many-th
-    snapshot, left out as many as fit.
+    snapshot, left out as many as fit. `materials`: those of the cells shown; None where all are one, or nothing can be
+    read of them.
     """
 
     def __init__(
@@ -54,6 +83,7 @@ class FrameSource:
         if every is None:
             every = max(1, ceil(count * np.prod(self.shape, dtype=float) / MAX_CELLS))
         self.every = every
+        self.materials, self._kinds = self._read_materials()
 
     @property
     def headers(self) -> list[SnapshotHeader]:
@@ -67,7 +97,8 @@ class FrameSource:
         return np.unique(np.append(places[:-1:block], places[-1]))
 
     def values(self, header: SnapshotHeader) -> np.ndarray:
-        """The field of a snapshot, (nz, ny, nx) of the cells shown: means over the blocks, by volume."""
+        """The field of a snapshot, (nz, ny, nx) of the cells shown: means over the blocks, by volume. Of a block whose
+        middle is solved that of the cells solved; else that of the cells of the middle's ambient."""
         if max(self._blocks) == 1:
             whole = slice(None)
             return self.reader.read(header, self.field, (whole, whole, whole))
@@ -94,28 +125,51 @@ class FrameSource:
             yield z, self.reader.read(header, self.field, (slice(z, min(z + height, nz)), whole, whole))
 
     def _means(self, planes: np.ndarray, z: int) -> np.ndarray:
-        grid, found = self.reader.grid, planes.astype(np.float64)
-        weights = (grid.measure("z")[z : z + len(planes)], grid.measure("y"), grid.measure("x"))
-        for axis, (weight, block) in enumerate(zip(weights, self._blocks, strict=True)):
-            starts = np.arange(0, found.shape[axis], block)
-            shape = [-1 if other == axis else 1 for other in range(3)]
-            totals = np.add.reduceat(weight, starts).reshape(shape)
-            found = np.add.reduceat(found * weight.reshape(shape), starts, axis=axis) / totals
-        return found
+        grid = self.reader.grid
+        weights: np.ndarray | float = 1.0
+        if self._kinds is not None:
+            kinds = self._kinds[z : z + len(planes)]
+            middles = self.coarse_ids(kinds)
+            for axis, (n, block) in enumerate(zip(kinds.shape, self._blocks, strict=True)):
+                middles = np.repeat(middles, block, axis=axis).take(range(n), axis=axis)
+            weights = (kinds == middles).astype(np.float64)
+            planes = np.where(weights > 0, planes, 0.0)  # an ambient without a temperature is not a number
+        sums, volumes = planes * weights, np.broadcast_to(weights, planes.shape)
+        for axis, block in enumerate(self._blocks):
+            starts = np.arange(0, planes.shape[axis], block)
+            measure = grid.measure("zyx"[axis])[z : z + len(planes)] if axis == 0 else grid.measure("zyx"[axis])
+            measure = measure.reshape([-1 if other == axis else 1 for other in range(3)])
+            sums, volumes = (np.add.reduceat(each * measure, starts, axis=axis) for each in (sums, volumes))
+        return np.asarray(sums / volumes)
+
+    def _read_materials(self) -> tuple[CellMaterials | None, np.ndarray | None]:
+        """The materials of the cells shown; and of all cells, where they are coarsened and not all are solved, a number
+        (nz, ny, nx) uint8: 0 of those solved, else one for each ambient."""
+        folder, whole = self.reader.folder, slice(None)
+        if not folder.geometry.is_file():
+            return None, None
+        try:
+            ids, names = read_geometry_block(folder.geometry, (whole, whole, whole))
+            void = np.isin(names, unsolved_names(folder.read_scenario()))
+        except (InputFileError, RunFolderError):
+            return None, None
+        shown = np.ascontiguousarray(self.coarse_ids(ids).astype(np.uint8))
+        kinds = np.where(void, np.arange(1, len(names) + 1), 0).astype(np.uint8)[ids] if void.any() else None
+        return CellMaterials(shown, names, tuple(void.tolist())), kinds if max(self._blocks) > 1 else None
 
 
-def encode_frames(
-    source: FrameSource, solid: np.ndarray | None, tell: Callable[[str], None], progress: Callable[[float], None]
-) -> list[Frame]:
-    """All frames, with one pair of ends. solid: which cells of the source have values of their own. Snapshots that are
-    damaged are left out, and told.
+def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Callable[[float], None]) -> list[Frame]:
+    """All frames, with one pair of ends: those of the cells that are solved. Snapshots that are damaged are left out,
+    and told.
 
     The snapshots are read twice, first for the ends, so that few are in memory.
     """
-    headers, extents = [], []
+    headers, extents, outsides = [], [], []
     for number, header in enumerate(source.headers):
         try:
-            extents.append(_extent(source.values(header), solid))
+            values = source.values(header)
+            extents.append(_extent(values, source.materials))
+            outsides.append(_outside(values, source.materials))
             headers.append(header)
         except InputFileError as error:
             tell(f"{error}; it is left out")
@@ -131,21 +185,32 @@ def encode_frames(
             numbers = list(threads.map(lambda header: quantise(source.values(header), low, high), some))
             encoded = threads.map(encode, numbers, [before, *numbers[:-1]])
             before = numbers[-1]
-            for header, extent, each in zip(some, extents[first:], encoded, strict=False):
-                found.append(Frame(header.time, header.step, low, high, *extent, each))
+            for header, extent, outside, each in zip(some, extents[first:], outsides[first:], encoded, strict=False):
+                found.append(Frame(header.time, header.step, low, high, *extent, outside, each))
             progress(0.4 + 0.6 * len(found) / len(headers))
     return found
 
 
-def encode_frame(source: FrameSource, header: SnapshotHeader, solid: np.ndarray | None) -> Frame:
+def encode_frame(source: FrameSource, header: SnapshotHeader) -> Frame:
     """A frame by itself, with ends of its own: of a run that goes on, whose range is not known yet."""
     values = source.values(header)
-    low, high = _extent(values, solid)
-    return Frame(header.time, header.step, low, high, low, high, encode(quantise(values, low, high)))
+    low, high = _extent(values, source.materials)
+    outside = _outside(values, source.materials)
+    return Frame(header.time, header.step, low, high, low, high, outside, encode(quantise(values, low, high)))
 
 
-def _extent(values: np.ndarray, solid: np.ndarray | None) -> tuple[float, float]:
-    """The least and the greatest finite value of the cells that have one."""
-    shown = values if solid is None else values[solid]
+def most_telling(spreads: Sequence[float]) -> int:
+    """Which of some frames tells most: the one whose values, of which the spreads are given, differ most; the last one
+    of those that differ nearly as much."""
+    return max(number for number, spread in enumerate(spreads) if spread >= _SAME * max(spreads))
+
+
+def _outside(values: np.ndarray, materials: CellMaterials | None) -> tuple[float | None, ...]:
+    return () if materials is None else materials.outside(values)
+
+
+def _extent(values: np.ndarray, materials: CellMaterials | None) -> tuple[float, float]:
+    """The least and the greatest finite value of the cells that are solved."""
+    shown = values if materials is None else values[materials.solid]
     shown = shown[np.isfinite(shown)]
     return (float(shown.min()), float(shown.max())) if shown.size else (0.0, 0.0)

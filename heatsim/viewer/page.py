@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from gzip import compress
 from html import escape
 from math import floor, log10
@@ -19,10 +18,9 @@ from heatsim.geometry.grid import AXES
 from heatsim.plots.pages import colour_table
 from heatsim.plots.units import axis_symbol, length_unit, time_unit, unit_symbol
 from heatsim.store.atomic import write_atomically
-from heatsim.store.snapshots import read_geometry_block, unsolved_names
 from heatsim.store.tables import read_table
 from heatsim.viewer.encoding import LEVELS
-from heatsim.viewer.frames import Frame, FrameSource, encode_frames
+from heatsim.viewer.frames import Frame, FrameSource, encode_frames, most_telling
 
 ASSETS = Path(__file__).with_name("assets")
 SCRIPTS = ("frames.js", "scales.js", "sections.js", "volume.js", "charts.js", "viewer.js")
@@ -30,20 +28,6 @@ MAX_POINTS = 2000  # of a curve
 MAX_DIGITS = 9
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class CellMaterials:
-    """ids: (nz, ny, nx) uint8 of the cells shown; names: of the ids; ambient: of each, whether it is not solved."""
-
-    ids: np.ndarray
-    names: tuple[str, ...]
-    ambient: tuple[bool, ...]
-
-    @property
-    def solid(self) -> np.ndarray:
-        """(nz, ny, nx) which cells are solved."""
-        return np.asarray(~np.array(self.ambient)[self.ids])
 
 
 def write_page(path: Path, source: FrameSource, tell: Tell, progress: Callable[[float], None]) -> int:
@@ -56,12 +40,10 @@ def write_page(path: Path, source: FrameSource, tell: Tell, progress: Callable[[
 
 def make_page(source: FrameSource, tell: Tell, progress: Callable[[float], None]) -> tuple[str, int]:
     """The page of a run, and the number of its frames; like `write_page`."""
-    materials = read_materials(source)
-    frames = encode_frames(source, None if materials is None else materials.solid, tell, progress)
+    frames = encode_frames(source, tell, progress)
     if not frames:
         raise RunFolderError(f"{source.reader.folder.path}: none of its snapshots can be read")
-    about = describe(source, materials) | {"frames": [about_frame(frame) for frame in frames]}
-    return compose(about, materials, frames), len(frames)
+    return compose(describe(source, frames), source, frames), len(frames)
 
 
 class Embedded:
@@ -77,8 +59,9 @@ class Embedded:
         )
 
 
-def compose(about: dict[str, Any], materials: CellMaterials | None, frames: Sequence[Frame] = ()) -> str:
+def compose(about: dict[str, Any], source: FrameSource, frames: Sequence[Frame] = ()) -> str:
     """The HTML of a page."""
+    materials = source.materials
     data = [_embedded(f"frame-{number}", frame.encoded.data) for number, frame in enumerate(frames)]
     if materials is not None:
         data.append(_embedded("materials", compress(materials.ids.tobytes(), 6, mtime=0)))
@@ -95,9 +78,9 @@ def compose(about: dict[str, Any], materials: CellMaterials | None, frames: Sequ
     return text
 
 
-def describe(source: FrameSource, materials: CellMaterials | None) -> dict[str, Any]:
-    """What the page has to know beside its frames."""
-    reader = source.reader
+def describe(source: FrameSource, frames: Sequence[Frame]) -> dict[str, Any]:
+    """What the page has to know beside the data of its frames."""
+    reader, materials = source.reader, source.materials
     grid, info = reader.grid, reader.require(source.field)
     faces = {axis: source.faces(axis) for axis in AXES}
     longest = max(float(np.ptp(places)) for places in faces.values())
@@ -121,6 +104,8 @@ def describe(source: FrameSource, materials: CellMaterials | None) -> dict[str, 
         "materials": None if materials is None else {"names": materials.names, "ambient": materials.ambient},
         "probes": read_curves(reader.folder.probes) if source.field == reader.quantity.name else None,
         "live": False,
+        "frames": [about_frame(frame) for frame in frames],
+        "opensAt": most_telling([frame.greatest - frame.least for frame in frames]) if frames else 0,
     }
 
 
@@ -133,6 +118,7 @@ def about_frame(frame: Frame) -> dict[str, Any]:
         "high": frame.high,
         "least": frame.least,
         "greatest": frame.greatest,
+        "outside": frame.outside,
         "digits": digits_of(frame),
         "fromBefore": frame.encoded.from_before,
     }
@@ -142,20 +128,6 @@ def digits_of(frame: Frame) -> int:
     """Digits after the point that a value of a frame is known to."""
     quantum = (frame.high - frame.low) / LEVELS
     return min(MAX_DIGITS, max(0, floor(-log10(quantum)))) if quantum > 0 else 3
-
-
-def read_materials(source: FrameSource) -> CellMaterials | None:
-    """The materials of the cells shown; None where all are one, or nothing can be read of them."""
-    folder, whole = source.reader.folder, slice(None)
-    if not folder.geometry.is_file():
-        return None
-    try:
-        ids, names = read_geometry_block(folder.geometry, (whole, whole, whole))
-        void = np.isin(names, unsolved_names(folder.read_scenario())).tolist()
-    except (InputFileError, RunFolderError):
-        return None
-    shown = np.ascontiguousarray(source.coarse_ids(ids).astype(np.uint8))
-    return CellMaterials(shown, names, tuple(void))
 
 
 def read_curves(path: Path) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from heatsim.errors import InputFileError, RunFolderError
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 from heatsim.viewer.frames import Frame, FrameSource, encode_frame
-from heatsim.viewer.page import about_frame, compose, describe, read_materials
+from heatsim.viewer.page import compose, describe
 
 HOST = "127.0.0.1"
 
@@ -32,11 +32,10 @@ class LiveRun:
         self._folder, self._make_reader, self._field = RunFolder.open(path), make_reader, field
         self._lock, self._frames, self._damaged = Lock(), list[Frame](), set[Path]()
         self._source = FrameSource(make_reader(self._folder), field, coarsening, every)
-        self._materials = read_materials(self._source)
 
     def page(self) -> bytes:
         """The HTML, without frames."""
-        return compose(self.about(), self._materials).encode()
+        return compose(self.about(), self._source).encode()
 
     def about(self) -> dict[str, Any]:
         """What is known of the run now, after a look for new snapshots."""
@@ -45,8 +44,7 @@ class LiveRun:
             every = self._source.every
             self._source = FrameSource(self._make_reader(self._folder), self._field, self._source.coarsening, every)
             self._take_new()
-            about = describe(self._source, self._materials)
-            return about | {"live": live, "frames": [about_frame(frame) for frame in self._frames]}
+            return describe(self._source, self._frames) | {"live": live}
 
     def frame(self, number: int) -> bytes:
         """The data of a frame. Raises IndexError."""
@@ -54,11 +52,10 @@ class LiveRun:
 
     def _take_new(self) -> None:
         known = {frame.step for frame in self._frames}
-        solid = None if self._materials is None else self._materials.solid
         for header in self._source.headers:
             if header.step not in known and header.path not in self._damaged:
                 try:
-                    self._frames.append(encode_frame(self._source, header, solid))
+                    self._frames.append(encode_frame(self._source, header))
                 except InputFileError:
                     self._damaged.add(header.path)
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from helpers.commands import BLOCK, Invoke
 
-from heatsim.pictures.preview import _section
+from heatsim.pictures.preview import _heated_cells, _kept_cells, _section, _unplaced_sources
+from heatsim.plots.outside_view import _widened_layers
+from heatsim.plots.preview import thin_layers
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
 
@@ -57,6 +59,53 @@ def test_a_section_knows_faces_patches_sources_probes_and_slices() -> None:
     assert {edge.kind for edge in section.edges} == {"insulated", "fixed", "convection"}
     assert [(probe.name, probe.inside) for probe in section.probes] == [("middle", True), ("corner", False)]
     assert [line.tolist() for line in section.slices] == [[[0.0, 0.016], [0.06, 0.016]]]
+
+
+def test_sources_by_material_or_formula_and_thin_layers_are_drawn() -> None:
+    """A foil of 10 um in a block of 20 mm that a source names by its material; a spot by a formula; a perfusion."""
+    stack = (
+        BLOCK.partition("[grid]")[0]
+        + """
+grid.x = { layers = [{ thickness = 0.02, cells = 20 }] }
+grid.y = { layers = [{ thickness = 0.02, cells = 4 }] }
+grid.z.layers = [{ thickness = 0.01, cells = 400 }, { thickness = 1e-5, cells = 1 }, { thickness = 0.01, cells = 4 }]
+time.end = 4.0
+materials.copper = { conductivity = 400.0, density = 8960.0, heat_capacity = 385.0 }
+materials.foil = { conductivity = 400.0, density = 8960.0, heat_capacity = 385.0 }
+regions = [{ material = "copper" }, { material = "foil", where = "abs(z - 0.010005) < 4e-6" }]
+initial.temperature = 300.0
+"""
+    )
+    found = {}
+    for name, source in {
+        "material": '{ material = "foil", power = 1.0 }',
+        "formula": '{ power_density = "exp(-((x - 0.0145)**2 + (z - 0.0125)**2 + (t - 2)**2)/1e-6)" }',
+        "perfusion": '{ material = "copper", perfusion = { coefficient = 1.0, temperature = 300.0 } }',
+        "uniform": "{ power_density = 1.0 }",
+    }.items():
+        problem = build_problem(loads(f"{stack}sources = [{source}]"))
+        ids = problem.material_ids()
+        assert ids is not None
+        found[name] = np.argwhere(_heated_cells(problem, ids)), _unplaced_sources(problem, ids)
+        if name == "material":
+            section = _section(problem, ids, _heated_cells(problem, ids), "y")
+            (layer,) = thin_layers(section.ids, section.places, (2.6, 2.6))
+            assert (layer.material, layer.ends.tolist()) == (
+                1,
+                [[0.0, pytest.approx(0.010005)], [0.02, layer.ends[1, 1]]],
+            )
+            assert 1 in ids[np.ix_(*(_kept_cells(ids, axis, 40) for axis in range(3)))]  # of those drawn from outside
+            widened, changed = _widened_layers(ids, 0, problem.grid.faces("z") / 0.02)
+            assert (changed, widened[401] - widened[400]) == (True, pytest.approx(0.012))
+            assert widened[-1] == pytest.approx(problem.grid.faces("z")[-1] / 0.02)
+    assert (set(found["material"][0][:, 0]), len(found["material"][0])) == ({400}, 80)
+    cells, _ = found["formula"]
+    assert set(cells[:, 2]) <= {13, 14, 15}
+    assert set(cells[:, 0]) == {401, 402}
+    assert [(len(cells), words) for cells, words in (found["perfusion"], found["uniform"])] == [
+        (0, ["perfusion: copper"]),
+        (0, ["power density: everywhere"]),
+    ]
 
 
 @pytest.mark.parametrize(

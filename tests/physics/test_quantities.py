@@ -182,6 +182,13 @@ def test_run_json_names_the_quantity(tmp_path: Path) -> None:
     assert told["quantity"] == {"name": "moisture", "unit": "mol/m3"}
 
 
+def test_a_quantity_has_no_mass() -> None:
+    rest = REST.format(integrator="implicit", precision="float64", fields=FIELDS).replace("max(T, 'polymer')", "mass()")
+    assert "mass()" in rest
+    with pytest.raises(ScenarioError, match="expected no mass of materials that have a diffusivity"):
+        loads(MOISTURE + rest)
+
+
 @pytest.mark.parametrize("name", ["exp(x**2)", "[", "a{b}", "(peak", "*"])
 def test_a_name_that_is_none_is_told(name: str) -> None:
     """The names of its fields were looked up by it as a pattern: a traceback."""

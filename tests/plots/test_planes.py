@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.contour import QuadContourSet
 
+from heatsim.pictures.options import PictureOptions
+from heatsim.pictures.planes import _colours_of, _limits
 from heatsim.plots.pages import DARK, LIGHT, PlaneStyle
 from heatsim.plots.planes import PlaneMaterials, outline_segments
 from heatsim.plots.slices import PlaneOverlay, SlicePage
@@ -111,3 +115,31 @@ def test_labels_of_isotherms_lie_within_the_plane() -> None:
         assert place.x1 < box.x1
         assert box.y0 < place.y0
         assert place.y1 < box.y1
+
+
+@pytest.mark.parametrize(
+    ("extremes", "limits", "colours"),
+    [
+        ([(0.2, 97.0)], (0.0, 97.0), "Reds"),
+        ([(-1e-5, 97.0), (3.0, 40.0)], (0.0, 97.0), "Reds"),
+        ([(-8.0, -2.0)], (-8.0, 0.0), "Blues_r"),
+        ([(-8.0, 2.0)], (-8.0, 8.0), "RdBu_r"),
+        ([(0.0, 0.0)], (0.0, 0.0), "RdBu_r"),
+    ],
+)
+def test_a_difference_of_one_sign_has_one_side_of_the_scale(
+    extremes: list[tuple[float, float]], limits: tuple[float, float], colours: str
+) -> None:
+    source = SimpleNamespace(minus=(None, 0.0))
+    found = _limits(source, extremes, PictureOptions())  # type: ignore[arg-type]
+    assert (found, _colours_of(found)) == (limits, colours)
+
+
+@pytest.mark.parametrize("material", [False, True])
+def test_coarse_planes_have_isotherms(material: bool) -> None:
+    """Six by five cells of a linear field, in which lines are straight; all of them solid, or beside an ambient."""
+    field = 300.0 + 10.0 * (np.arange(6) + 0.5) * np.ones((5, 1))
+    ids = (np.arange(6) >= 4) * np.ones((5, 1), np.uint8)
+    page = page_of(field, PlaneMaterials(ids, ids == 1, 0 * ids) if material else None, limits=(300.0, 360.0))
+    places = {round(float(points[:, 0].mean()) / 0.04 * 60) for points in lines_of(page)}
+    assert places >= ({20, 30} if material else {20, 30, 40, 50})

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import heatsim
+from heatsim.cli.main import main
+from heatsim.cli.summary import format_run
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
 from heatsim.store.tables import read_table
@@ -18,7 +22,7 @@ grid = { cells = [8, 2, 2], size = [0.8, 0.1, 0.1] }
 time = { end = 10.0, integrator = "euler" }
 initial = { temperature = 300.0 }
 materials.steel = { conductivity = 20.0, density = 1000.0, heat_capacity = 500.0 }
-materials.foam = { conductivity = 1e-9, density = 1000.0, heat_capacity = 500.0 }
+materials.foam = { conductivity = 1e-9, density = 250.0, heat_capacity = 500.0 }
 regions = [{ material = "foam" }, { material = "steel", where = "x < 0.4" }]
 sources = [{ power = 200.0, region = { where = "x < 0.4" } }]
 boundary = { x_min = { kind = "flux", flux = 1e4 } }
@@ -32,6 +36,8 @@ results = [
     { name = "coldest", of = "min(T)", over = "time", every = 1.0 },
     { name = "hottest", of = "max(T)", over = "time", every = 1.0 },
     { name = "probe", of = "probe('left')", over = "time", every = 2.5 },
+    { name = "size", of = "volume('foam')" },
+    { name = "mass", of = "mass()" },
     { name = "heat", of = 'heat("x_min")' },
 ]
 """
@@ -53,8 +59,16 @@ def test_results_are_those_of_the_balance(tmp_path: Path) -> None:
     assert found["hottest"] > found["mean"]
     assert found["heat"] == pytest.approx(1000.0, rel=1e-6)
     header, rows = read_table(run.path / "results.csv")
+    assert (found["size"], found["mass"]) == (pytest.approx(0.004), pytest.approx(4.0 + 1.0))
     assert header[1] == "mean [K]"
-    assert header[-1] == "heat [J]"
+    assert header[-3:] == ["size [m3]", "mass [kg]", "heat [J]"]
+    lines = format_run(run.path, run.info).splitlines()
+    summary = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in lines}
+    assert (summary["mass"], summary["size"], summary["heat"]) == ("5 kg", "0.004 m3", "1000 J")
+    assert summary["hottest"].endswith("K at t = 10 s")
+    drawing = CliRunner().invoke(main, ["plot", str(run.path), "--overview", "--output", str(tmp_path / "a.svg")])
+    assert drawing.exit_code == 0
+    assert {">mass<", ">5 kg<", ">0.004 m³<"} <= set(re.findall(r">[^<>]+<", (tmp_path / "a.svg").read_text()))
     assert found["probe"] == pytest.approx(rows[:, 6].max(), abs=1e-4)
     assert found["hottest"] == pytest.approx(rows[:, 5].max(), abs=1e-4)
     assert run.info["result_times"]["hottest"] == 10.0
@@ -97,10 +111,12 @@ def test_results_of_a_steady_state(tmp_path: Path) -> None:
         ("mean(T, 'steel')", "mean(T, 'stel')", "output.results.0.of"),
         ("min(T)", "least(T)", "output.results.3.of"),
         ("probe('left')", "probe('right')", "output.results.5.of"),
-        ('x_min")', 'x_mn")', "output.results.6.of"),
+        ('x_min")', 'x_mn")', "output.results.8.of"),
         ("at = 5.0", "at = 50.0", "output.results.1.at"),
         ("at = 5.0", 'at = 5.0, over = "time"', "output.results.1"),
         ("at = 5.0", "every = 5.0", "output.results.1"),
+        ("volume('foam')", "volume('fom')", "output.results.6.of"),
+        ("volume('foam')\"", 'volume(\'foam\')", over = "time"', "output.results.6"),
         ("every = 1.0", "every = 1e-9", "output.results.3.every"),
         ('name = "half way"', 'name = "MEAN"', "output.results.1.name"),
     ],

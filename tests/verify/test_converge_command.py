@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from heatsim.cli.main import main
+from heatsim.geometry.grid import CellGrid
+from heatsim.verification.study import Sought, study
 
 pytestmark = pytest.mark.xdist_group("verify")
 
@@ -88,6 +92,41 @@ def test_the_table_a_figure_and_the_runs(converge: Converge, tmp_path: Path) -> 
     assert "16 x 1 x 1" in done.stdout
     assert (tmp_path / "orders.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "kept" / "grid_4" / "run.json").is_file()
+
+
+def test_of_a_body_in_an_ambient_what_is_solid_on_both_grids_counts(converge: Converge) -> None:
+    """The bar ends at 0.625, 0.625 and 0.59375 of the air at -50 degC; its mean is a result."""
+    words = [
+        'regions=[{ material = "unit" }, { material = "air", where = "x > 0.6" }]',
+        "ambients.air={ temperature = -50.0, coefficient = 0.01 }",
+        "output.results=[{ name = 'mean', of = 'mean(T)' }, { name = 'out', of = \"heat('air')\", at = 0.02 }]",
+        "output.probes=[]",
+    ]
+    given = [word for each in words for word in ("--set", each)]
+    found = studies(converge(*given, "--refine", "grid", "--levels", "3", "--json"))["grid"]
+    assert [row["compared"] for row in found["rows"]] == [1.0, pytest.approx(0.9), None]
+    assert [row["largest"] < 0.1 for row in found["rows"][:-1]] == [True, True]
+    of_mean = studies(converge(*given, "--refine", "grid", "--levels", "3", "--quantity", "mean", "--json"))["grid"]
+    assert all(0.0 < row["value"] < 0.4 for row in of_mean["rows"])
+    assert of_mean["rows"][0]["error"] == pytest.approx(abs(of_mean["rows"][0]["value"] - of_mean["rows"][1]["value"]))
+    told = converge(*given, "--refine", "grid", "--levels", "3").stdout
+    assert "of the body's volume what is solid on both grids: 100 %, 90 %" in told
+    refused = converge(*given, "--quantity", "least")
+    assert (refused.exit_code, 'expected "field" or "mean" or "out"' in refused.stderr) == (2, True)
+
+
+def test_orders_that_differ_from_run_to_run_are_none() -> None:
+    runs = [_run(n, value) for n, value in enumerate((2.0, 1.0, 0.99, 0.985))]
+    found = study("grid", runs, Sought("result", "q"), None)  # type: ignore[arg-type]
+    assert (found.order, found.limit) == (None, None)
+    assert found.reason == "from run to run it is 6.64, 1.00; begin with a finer one"
+
+
+def _run(level: int, value: float) -> SimpleNamespace:
+    grid = CellGrid((1, 1, 2**level), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    one = np.ones(grid.shape)
+    info = {"results": {"q": value}, "cells": grid.shape[::-1], "steps": 1}
+    return SimpleNamespace(info=info, refined=2**level, grid=grid, solid=one > 0, temperature=one)
 
 
 @pytest.mark.parametrize(

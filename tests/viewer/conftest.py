@@ -14,7 +14,7 @@ title = "A hot ball <in> a block"
 grid = { cells = [24, 20, 16], size = [0.024, 0.020, 0.016] }
 time = { end = 0.5, integrator = "euler" }
 materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
-ambients.air = { temperature = 300.0, coefficient = 50.0 }
+ambients.air = { temperature = 280.0, coefficient = 50.0 }
 regions = [{ material = "steel" }, { material = "air", where = "z > 0.014" }]
 initial.temperature = "300 + 80*exp(-((x-0.006)**2 + (y-0.010)**2 + (z-0.008)**2)/0.003**2)"
 output.snapshots = { count = 4 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,10 @@ def test_a_click_in_a_section_moves_the_others(page: Browser) -> None:
     assert (x, y) == pytest.approx((6.0, 10.0), abs=0.2)  # mm
     page.evaluate("heatsim.draw()")
     assert page.evaluate("document.querySelector('#section-x figcaption').textContent").startswith("x = 6.0")
+    # Where the cross-hair is in the air, its own temperature is told, and the profile has a gap.
+    page.evaluate("heatsim.setCursor(2, 15.5)")
+    page.evaluate("heatsim.draw()")
+    assert page.evaluate("document.getElementById('value').textContent") == "280.00 K"
 
 
 def test_keys_play_and_step(page: Browser) -> None:
@@ -110,9 +115,10 @@ def test_keys_play_and_step(page: Browser) -> None:
     assert page.evaluate("heatsim.timer === undefined")
 
 
-@pytest.mark.parametrize("shown", ["hot", "surface"])
-def test_the_volume_shows_the_hot_ball_where_it_is(page: Browser, shown: str) -> None:
-    """Seen along y, x is to the right and z up."""
+@pytest.mark.parametrize(("shown", "x", "z"), [("hot", 6.0, 8.0), ("surface", 6.0, 8.0), ("body", 12.0, 7.0)])
+def test_the_volume_shows_things_where_they_are(page: Browser, shown: str, x: float, z: float) -> None:
+    """Seen along y, x is to the right and z up: the hot ball, and the body without the air above it."""
+    assert page.evaluate("document.getElementById('shown').value") == "body" or shown != "hot"  # at first
     page.evaluate(
         f"(() => {{ heatsim.setFrame(0); heatsim.setRange('run'); heatsim.volume.yaw = 0;"
         f"heatsim.volume.pitch = 0; document.getElementById('shown').value = '{shown}'; }})()"
@@ -121,8 +127,12 @@ def test_the_volume_shows_the_hot_ball_where_it_is(page: Browser, shown: str) ->
     half = 0.62 * float(np.hypot(np.hypot(wide, page.evaluate("heatsim.volume.size[1]")), high))
     across, along = (half * ratio, half) if ratio > 1 else (half, half / ratio)
     assert opaque > 50.0
-    assert right * across == pytest.approx((6.0 - 12.0) / 24.0, abs=0.02)
-    assert up * along == pytest.approx((8.0 - 8.0) / 24.0, abs=0.02)
+    assert right * across == pytest.approx((x - 12.0) / 24.0, abs=0.02)
+    assert up * along == pytest.approx((z - 8.0) / 24.0, abs=0.02 if shown != "body" else 0.005)
+    page.evaluate("heatsim.draw()")
+    told = page.evaluate("document.getElementById('threshold-shown').textContent").split()
+    scale = page.evaluate("[heatsim.scale.low, heatsim.scale.high]")
+    assert (float(told[0]), told[1]) == (pytest.approx(scale[0] + 0.35 * (scale[1] - scale[0]), abs=0.06), "K")
 
 
 def test_a_picture_is_saved_of_all_that_is_shown(page: Browser) -> None:
@@ -146,6 +156,34 @@ def test_a_notebook_shows_the_page_in_a_frame(run_of_a_ball: Path, tmp_path: Pat
             browser.screenshot(tmp_path / "before.png")
         assert not is_blank(tmp_path / "before.png")
         assert browser.messages == []
+
+
+def test_a_narrow_page_of_one_time_and_a_page_that_opens_later(run_of_a_ball: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(run_of_a_ball, tmp_path / "run")
+    for number in range(4):
+        (run / "snapshots" / f"{number:06d}.h5").unlink()
+    target = tmp_path / "page.html"
+    assert CliRunner().invoke(main, ["view", str(run), "--output", str(target)]).exit_code == 0
+    with Browser() as browser:
+        browser.send("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=True)
+        browser.open(target.as_uri())
+        browser.wait_for("window.heatsim && heatsim.frames.length === 1 && heatsim.chart")
+        assert browser.evaluate("document.documentElement.scrollWidth") == 400
+        for name in ("section-z", "section-y", "section-x", "volume", "chart"):
+            assert browser.evaluate(f"document.querySelector('#{name} canvas').getBoundingClientRect().width") > 350
+            assert browser.evaluate(f"document.querySelector('#{name} canvas').getBoundingClientRect().height") > 85
+        assert browser.evaluate("['play', 'time'].every((id) => document.getElementById(id).hidden)")
+        assert browser.messages == []
+        assert CliRunner().invoke(main, ["view", str(run_of_a_ball), "--output", str(target)]).exit_code == 0
+        text = target.read_text(encoding="utf-8")
+        assert '"opensAt": 0' in text
+        target.write_text(text.replace('"opensAt": 0', '"opensAt": 3'), encoding="utf-8")
+        browser.open(target.as_uri())
+        browser.wait_for("window.heatsim && heatsim.frames.length === 5 && heatsim.chart")
+        assert browser.evaluate("[heatsim.number, document.getElementById('time').value]") == [3, "3"]
+        # The cross-hair is at the hottest cell.
+        i = "heatsim.index()"
+        assert browser.evaluate(f"heatsim.frame.numbers[{i}] === Math.max(...heatsim.frame.numbers)")
 
 
 def is_blank(picture: Path) -> bool:

@@ -18,7 +18,7 @@ import heatsim
 from heatsim.cli.main import main
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
-from heatsim.viewer.frames import FrameSource
+from heatsim.viewer.frames import FrameSource, most_telling
 from heatsim.viewer.server import LiveRun, make_server
 
 
@@ -42,6 +42,8 @@ def test_a_page_asks_for_nothing_from_the_network(run_of_a_ball: Path, tmp_path:
     assert found["shape"] == [16, 20, 24]
     assert [frame["time"] for frame in found["frames"]] == pytest.approx([0, 0.125, 0.25, 0.375, 0.5])
     assert found["probes"]["names"] == ["ball"]
+    assert [frame["outside"] for frame in found["frames"]] == [[None, 280.0]] * 5
+    assert min(frame["low"] for frame in found["frames"]) > 295.0  # of the steel alone
     assert found["materials"] == {"names": ["steel", "air"], "ambient": [False, True]}
 
 
@@ -53,10 +55,19 @@ def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) 
     values = source.values(source.headers[0])
     assert values[1, 2, 0] == pytest.approx(field[5:10, 10:15, 0:5].mean(), rel=1e-6)
     assert values[3, 3, 4] == pytest.approx(field[15:, 15:, 20:].mean(), rel=1e-6)
+    # Of a block that the border of the air cuts, only the cells of steel count.
+    assert values[2, 1, 1] == pytest.approx(field[10:14, 5:10, 5:10].mean(), rel=1e-6)
+    assert source.materials is not None
+    assert source.materials.outside(values)[1] == pytest.approx(280.0)
     np.testing.assert_allclose(source.faces("x"), [0.0, 0.005, 0.010, 0.015, 0.020, 0.024])
     done = view(run_of_a_ball, "--coarsen", 5, "--every", 3, "--output", tmp_path / "page.html")
     assert done.exit_code == 0
     assert [frame["time"] for frame in about(tmp_path / "page.html")["frames"]] == pytest.approx([0, 0.375, 0.5])
+
+
+@pytest.mark.parametrize(("spreads", "opens_at"), [([0, 5, 9, 8.9, 3], 3), ([0, 0], 1), ([7], 0), ([9, 4, 1], 0)])
+def test_a_page_opens_where_values_differ_most(spreads: list[float], opens_at: int) -> None:
+    assert most_telling(spreads) == opens_at
 
 
 @pytest.mark.parametrize(

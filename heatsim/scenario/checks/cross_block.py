@@ -45,11 +45,11 @@ from heatsim.scenario.checks.quantities import (
     quantities_have_no_beams,
 )
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import Ambient, AnyMaterial, Void
+from heatsim.scenario.materials import Ambient, AnyMaterial, DiffusionMaterial, Void
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
-from heatsim.scenario.results import STATISTICS, Result
+from heatsim.scenario.results import SIZES, STATISTICS, Result
 from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
 from heatsim.scenario.stop import Stop
@@ -186,17 +186,21 @@ def stops_are_about_parts(
 def results_are_of_what_there_is(
     time: Time, materials: Mapping[str, AnyMaterial], ambients: Mapping[str, Ambient], output: Output
 ) -> Iterator[KeyIssue]:
-    """A result names a part, a probe, a face or an ambient; its time is in the run, and a steady state has none."""
+    """A result names a part, a probe, a face or an ambient; its time is in the run, and a steady state has none. What
+    is no heat has no mass."""
     parts = [*(region.name for region in output.regions), *materials]
     exchanging = [name for name, ambient in ambients.items() if not isinstance(ambient, Void)]
     known = {
         "probe": ([probe.name for probe in output.probes], "a probe in output.probes"),
         "heat": ([*FACES, *exchanging], "a face of the box or of an ambient"),
-        **dict.fromkeys(STATISTICS, (parts, "a material or of a region in output.regions")),
+        **dict.fromkeys((*STATISTICS, *SIZES), (parts, "a material or of a region in output.regions")),
     }
     for number, result in enumerate(output.results):
         key, subject = ("output", "results", number), result.subject
         names, what = known[subject.kind]
+        if subject.kind == "mass" and any(isinstance(each, DiffusionMaterial) for each in materials.values()):
+            message = "expected no mass of materials that have a diffusivity, and no density"
+            yield KeyIssue((*key, "of"), message, "volume() is known")
         if subject.name is not None and subject.name not in names:
             hint = did_you_mean(subject.name, names) or (f"known here: {', '.join(names)}" if names else "")
             yield KeyIssue((*key, "of"), f"expected the name of {what}, found {quote(subject.name)}", hint)

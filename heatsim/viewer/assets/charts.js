@@ -16,29 +16,33 @@ class Chart {
     canvas.addEventListener("pointermove", (event) => { if (event.buttons) point(event); });
   }
 
-  // curves: { name, x, y }; mark: a place on the axis; label: of the axis.
-  draw(curves, mark, label) {
+  // curves: { name, x, y }; mark: a place on the axis; label: of the axis; unit: of a time.
+  draw(curves, mark, label, unit) {
     const { context, width, height } = prepared(this.canvas);
     const whole = { left: EDGE.left, top: EDGE.top, width: width - EDGE.left - EDGE.right, height: height - EDGE.top - EDGE.bottom };
     let [low, high, least, greatest] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const { x, y } of curves) {
       for (let i = 0; i < x.length; i++) {
         low = Math.min(low, x[i]); high = Math.max(high, x[i]);
+        if (y[i] === null) continue; // what has no value
         least = Math.min(least, y[i]); greatest = Math.max(greatest, y[i]);
       }
     }
-    if (!(high > low)) return;
+    if (!(high > low) || greatest < least) return;
     const spread = greatest - least || Math.abs(greatest) * 1e-3 || 1;
     least -= 0.05 * spread; greatest += 0.05 * spread;
     this.place = { ...whole, low, high };
     const across = (x) => whole.left + ((x - low) / (high - low)) * whole.width;
     const up = (y) => whole.top + whole.height - ((y - least) / (greatest - least)) * whole.height;
-    this.drawAxes(context, whole, ticks(low, high, whole.width / 90), ticks(least, greatest, Math.max(2, whole.height / 30)), across, up, label);
+    this.drawAxes(context, whole, ticks(low, high, whole.width / 90, unit), ticks(least, greatest, Math.max(2, whole.height / 30)), across, up, label);
     curves.forEach(({ name, x, y }, n) => {
       context.strokeStyle = context.fillStyle = CURVE_COLOURS[n % CURVE_COLOURS.length];
       context.lineWidth = 1.5;
       context.beginPath();
-      for (let i = 0; i < x.length; i++) context.lineTo(across(x[i]), up(y[i]));
+      for (let i = 0, pen = false; i < x.length; i++) {
+        if (y[i] !== null) context[pen ? "lineTo" : "moveTo"](across(x[i]), up(y[i]));
+        pen = y[i] !== null;
+      }
       context.stroke();
       context.textBaseline = "top";
       context.textAlign = "right";

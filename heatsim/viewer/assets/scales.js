@@ -1,12 +1,15 @@
 // Scales: handy numbers for ticks, and colours of values.
 "use strict";
 
-// About `count` round numbers between two ends.
-function ticks(low, high, count) {
+const CLOCK = { h: [1, 2, 3, 6, 12, 24, 48, 120, 240], min: [1, 2, 5, 10, 15, 30, 60, 120] };
+
+// About `count` round numbers between two ends, of hours and minutes those of a clock.
+function ticks(low, high, count, unit) {
   const span = high - low;
   if (!(span > 0)) return [low];
   const rough = span / Math.max(1, count), power = Math.pow(10, Math.floor(Math.log10(rough)));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough * (1 - 1e-9));
+  const round = [1, 2, 5, 10].map((each) => each * power), clock = rough >= 0.5 ? CLOCK[unit] || [] : [];
+  const step = [...clock, ...round].find((each) => each >= rough * (1 - 1e-9));
   const found = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * span; n++) found.push(n * step);
   return found;

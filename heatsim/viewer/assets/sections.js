@@ -26,6 +26,9 @@ class Section {
     this.caption = figure.querySelector("figcaption");
     this.canvas = figure.querySelector("canvas");
     this.place = null;
+    this.ratio = viewer.span(this.across) / viewer.span(this.up); // width over height, as far as that can be drawn
+    this.stretched = this.ratio > STEEPEST || this.ratio < 1 / STEEPEST;
+    figure.style.setProperty("--ratio", this.stretched ? 1 : this.ratio);
     this.listen();
   }
 
@@ -70,8 +73,7 @@ class Section {
 
   layOut(width, height) {
     const free = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
-    const ratio = this.viewer.span(this.across) / this.viewer.span(this.up);
-    const stretched = ratio > STEEPEST || ratio < 1 / STEEPEST;
+    const { ratio, stretched } = this;
     const wide = stretched ? free.width : Math.min(free.width, free.height * ratio);
     const high = stretched ? Math.min(free.height, free.width) : Math.min(free.height, free.width / ratio);
     return { left: MARGIN.left, top: MARGIN.top, width: Math.max(1, wide), height: Math.max(1, high), stretched };

@@ -13,6 +13,7 @@ class Viewer {
     this.strides = [1, nx, nx * ny];
     this.frames = [];
     this.number = 0;
+    this.opensAt = about.live ? 0 : about.opensAt;
     this.scale = new ColourScale(about.colours);
     this.range = "run";
     this.materials = { ids: null, names: [], ambient: [] };
@@ -26,7 +27,13 @@ class Viewer {
   placeAt(axis, share) { const [low, high] = this.ends(axis); return low + Math.min(1, Math.max(0, share)) * (high - low); }
   tidyPlace(place, axis) { return tidy(place, Math.max(0, 3 - Math.floor(Math.log10(this.span(axis)) + 1e-9))); }
   index() { return this.cell.reduce((sum, cell, axis) => sum + cell * this.strides[axis], 0); }
-  valueOf(frame, i) { return frame.low + (frame.high - frame.low) * (frame.numbers[i] / this.about.levels); }
+  // The value of a cell of the body; of one that is not solved that of its ambient, null where that has none.
+  valueOf(frame, i) {
+    const { ids, ambient } = this.materials;
+    if (ids && ambient[ids[i]]) return frame.outside[ids[i]];
+    return frame.low + (frame.high - frame.low) * (frame.numbers[i] / this.about.levels);
+  }
+  withUnit(value, digits) { return `${tidy(value, digits)} ${this.about.unit}`.trim(); }
   timeOf(frame) { return frame.time === null ? null : frame.time / this.about.time.seconds; }
 
   cellAt(axis, place) {
@@ -77,7 +84,7 @@ class Viewer {
     return bytes;
   }
 
-  // Decodes frames that are not here yet; the first one shows the page.
+  // Decodes frames that are not here yet; the one at which the page opens shows it.
   async take(list) {
     for (let n = this.frames.length; n < list.length; n++) {
       const bytes = await this.data(`frame-${n}`);
@@ -86,15 +93,19 @@ class Viewer {
       this.frames.push({ ...list[n], numbers: await decodeFrame(bytes, this.about.shape, before) });
       byId("loaded").textContent = byId("bar").value = n + 1;
       byId("time").max = n;
-      if (n === 0) this.show(); else if (followed) this.setFrame(n);
+      if (n === this.opensAt) this.show(n); else if (followed) this.setFrame(n);
     }
     if (!this.frames.length) return;
+    byId("play").hidden = byId("time").hidden = this.frames.length < 2;
     this.setRange(this.range);
     this.redraw();
   }
 
-  show() {
+  show(number) {
     byId("loading").hidden = true;
+    this.number = number;
+    byId("time").value = number;
+    this.goToHottest();
     this.volume = null;
     this.setRange("run");
     const figure = byId("volume"), note = figure.querySelector("figcaption");
@@ -112,6 +123,20 @@ class Viewer {
     this.chart = new Chart(byId("chart").querySelector("canvas"), (place) => this.choose(place));
     this.listen();
     this.redraw();
+  }
+
+  // Puts the cross-hair at the hottest cell of the body, that nearest to the middle of the box if there are several.
+  goToHottest() {
+    const { frame, materials } = this, { ids, ambient } = materials, counts = this.faces.map((faces) => faces.length - 1);
+    let [best, most, nearest] = [-1, -1, Infinity];
+    for (let i = 0; i < frame.numbers.length; i++) {
+      if ((ids && ambient[ids[i]]) || frame.numbers[i] < most) continue;
+      const away = counts.reduce((sum, n, axis) => sum + Math.abs(Math.floor(i / this.strides[axis]) % n - 0.5 * (n - 1)) / n, 0);
+      if (frame.numbers[i] > most || away < nearest) [best, most, nearest] = [i, frame.numbers[i], away];
+    }
+    if (best < 0) return;
+    this.cell = counts.map((n, axis) => Math.floor(best / this.strides[axis]) % n);
+    this.cursor = this.cell.map((cell, axis) => 0.5 * (this.faces[axis][cell] + this.faces[axis][cell + 1]));
   }
 
   makeSections() {
@@ -182,6 +207,7 @@ class Viewer {
     if (this.volume) this.volume.draw();
     drawColourBar(byId("scale").querySelector("canvas"), this.scale, `${about.field}${about.unit && ` (${about.unit})`}`);
     this.drawReadout();
+    this.drawControls();
     this.drawChart();
     const time = this.timeOf(frame);
     byId("clock").textContent = time === null ? "steady state" : `${tidy(time, this.timeDigits())} ${about.time.unit}`;
@@ -197,10 +223,26 @@ class Viewer {
   }
 
   drawReadout() {
-    const { about, frame } = this, i = this.index(), { ids, names } = this.materials;
-    byId("value").textContent = `${tidy(this.valueOf(frame, i), frame.digits)} ${about.unit}`;
+    const { about, frame } = this, i = this.index(), { ids, names } = this.materials, value = this.valueOf(frame, i);
+    byId("value").textContent = value === null ? "not solved" : this.withUnit(value, frame.digits);
     const places = this.cursor.map((place, axis) => `${about.symbols[axis]} = ${this.tidyPlace(place, axis)} ${about.length}`);
     byId("place").textContent = [...places, ids ? names[ids[i]] : ""].join("\n");
+  }
+
+  // The numbers of the sliders, and which of them count.
+  drawControls() {
+    const { scale, about } = this, { shown, threshold, opacity, cutAxis, cut } = this.volumeControls();
+    const digits = digitsOf([0, (scale.high - scale.low) / 100]);
+    byId("threshold-name").textContent = { hot: "from", cold: "below", surface: "at" }[shown] || "";
+    // What is cold is counted from the upper end of the scale.
+    const share = shown === "cold" ? 1 - threshold : threshold;
+    byId("threshold-shown").textContent = this.withUnit(scale.low + share * (scale.high - scale.low), digits);
+    byId("opacity-shown").textContent = `${Math.round(100 * opacity)} %`;
+    for (const id of ["threshold", "opacity"]) byId(id).parentElement.hidden = shown === "body";
+    byId("cut").parentElement.hidden = cutAxis === null;
+    if (cutAxis === null) return;
+    byId("cut-shown").textContent =
+      `${about.symbols[cutAxis]} = ${this.tidyPlace(this.placeAt(cutAxis, cut), cutAxis)} ${about.length}`;
   }
 
   drawChart() {
@@ -211,16 +253,17 @@ class Viewer {
     const probes = about.probes && about.probes.names.map((name, n) =>
       ({ name, x: about.probes.times.map((time) => time / seconds), y: about.probes.values[n] }));
     const here = { name: "at the cross-hair", x: times, y: this.frames.map((frame) => this.valueOf(frame, this.index())) };
-    this.chart.draw([...(probes || []), here], this.timeOf(this.frame), unit);
+    this.chart.draw([...(probes || []), here], this.timeOf(this.frame), unit, about.time.unit);
   }
 
-  // Along the longest axis, through the cross-hair.
+  // Along the longest axis, through the cross-hair, as far as that lies in the body.
   drawProfile() {
     const counts = this.faces.map((faces) => faces.length - 1), axis = counts.indexOf(Math.max(...counts));
     const start = this.index() - this.cell[axis] * this.strides[axis], x = [], y = [];
     for (let n = 0; n < counts[axis]; n++) {
       x.push(0.5 * (this.faces[axis][n] + this.faces[axis][n + 1]));
-      y.push(this.valueOf(this.frame, start + n * this.strides[axis]));
+      const i = start + n * this.strides[axis], { ids, ambient } = this.materials;
+      y.push(ids && ambient[ids[i]] ? null : this.valueOf(this.frame, i));
     }
     const symbol = this.about.symbols[axis];
     this.profileAxis = axis;
@@ -252,9 +295,6 @@ class Viewer {
       });
     }
     for (const id of ["shown", "threshold", "opacity", "cut-axis", "cut"]) byId(id).addEventListener("input", () => this.redraw());
-    byId("shown").addEventListener("change", () => {
-      byId("threshold-name").textContent = byId("shown").value === "surface" ? "at" : "from";
-    });
     window.addEventListener("resize", () => this.redraw());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -269,6 +309,7 @@ class Viewer {
 
   play() {
     const playing = this.timer !== undefined;
+    if (this.frames.length < 2) return;
     byId("play").textContent = playing ? "\u25b6" : "\u275a\u275a";
     clearInterval(this.timer);
     this.timer = playing ? undefined : setInterval(() => this.setFrame((this.number + 1) % this.frames.length), PLAY_MS);
@@ -284,20 +325,25 @@ class Viewer {
   picture() {
     this.draw();
     const ratio = window.devicePixelRatio || 1, picture = document.createElement("canvas");
-    picture.width = Math.round(innerWidth * ratio);
-    picture.height = Math.round(innerHeight * ratio);
+    const { scrollWidth: width, scrollHeight: height } = document.documentElement; // a narrow page is longer than seen
+    const placed = (element) => {
+      const box = element.getBoundingClientRect();
+      return { left: box.left + scrollX, top: box.top + scrollY, width: box.width, height: box.height };
+    };
+    picture.width = Math.round(width * ratio);
+    picture.height = Math.round(height * ratio);
     const context = picture.getContext("2d");
     context.scale(ratio, ratio);
     context.fillStyle = themeColour("paper");
-    context.fillRect(0, 0, innerWidth, innerHeight);
+    context.fillRect(0, 0, width, height);
     for (const canvas of document.querySelectorAll("canvas")) {
-      const box = canvas.getBoundingClientRect();
+      const box = placed(canvas);
       if (box.width) context.drawImage(canvas, box.left, box.top, box.width, box.height);
     }
     context.fillStyle = themeColour("ink");
     context.textBaseline = "top";
     for (const element of document.querySelectorAll("h1, figcaption, #value, #place, #clock")) {
-      const box = element.getBoundingClientRect();
+      const box = placed(element);
       context.font = getComputedStyle(element).font;
       if (box.width) element.textContent.split("\n").forEach((line, n) => context.fillText(line, box.left, box.top + 17 * n));
     }

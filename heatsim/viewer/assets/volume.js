@@ -5,7 +5,7 @@ const MAP = 1024; // places of the tables from lengths to texture coordinates
 const STEPS = { least: 24, most: 1024 };
 const TARGET_MS = 32; // of a frame while something moves
 const STILL_MS = 400; // of the frame that stays
-const SHOWN = { hot: 0, cold: 1, surface: 2 };
+const SHOWN = { hot: 0, cold: 1, surface: 2, body: 3 };
 
 const QUAD_VERTEX = `#version 300 es
 in vec2 corner;
@@ -16,7 +16,7 @@ const RAY_FRAGMENT = `#version 300 es
 precision highp float;
 precision highp sampler3D;
 uniform sampler3D field, solid;
-uniform sampler2D colours, maps;
+uniform sampler2D colours, maps, edges;
 uniform vec3 size, low, high, right, up, forward;
 uniform vec2 reach, toScale;
 uniform float stepLength, threshold, opacity;
@@ -56,6 +56,34 @@ vec3 crossing(vec3 before, vec3 after) {
   }
   return after;
 }
+int cellAt(int axis, float place) {
+  int least = 0, most = textureSize(field, 0)[axis] - 1;
+  while (least < most) {
+    int middle = (least + most + 1) / 2;
+    if (place >= texelFetch(edges, ivec2(middle, axis), 0).r) least = middle; else most = middle - 1;
+  }
+  return least;
+}
+// The first cell of the body on a ray, from face to face (Amanatides and Woo 1987), greyed by the side that is seen.
+vec4 bodyColour(vec3 start, vec3 safe, float begin, float end, int side) {
+  const vec3 clear = vec3(0.76, 0.88, 1.0);
+  vec3 p = start + forward * (begin + 1e-5);
+  ivec3 count = textureSize(field, 0), last = textureSize(solid, 0) - 1;
+  ivec3 cell = ivec3(cellAt(0, p.x), cellAt(1, p.y), cellAt(2, p.z));
+  for (int i = 0; i < count.x + count.y + count.z; i++) {
+    if (texelFetch(solid, min(cell, last), 0).r > 0.5)
+      return vec4(mix(vec3(0.5), colourOf(texelFetch(field, cell, 0).r * toScale.x + toScale.y), clear[side]), 1.0);
+    float next = 1e9;
+    for (int axis = 0; axis < 3; axis++) {
+      float face = texelFetch(edges, ivec2(cell[axis] + (safe[axis] > 0.0 ? 1 : 0), axis), 0).r;
+      float reached = (face - start[axis]) / safe[axis];
+      if (reached < next) { next = reached; side = axis; }
+    }
+    cell[side] += safe[side] > 0.0 ? 1 : -1;
+    if (next >= end - 1e-5 || cell[side] < 0 || cell[side] >= count[side]) break;
+  }
+  return vec4(0.0);
+}
 void main() {
   vec3 start = right * place.x * reach.x + up * place.y * reach.y - 2.0 * forward;
   vec3 safe = mix(forward, vec3(1e-9), lessThan(abs(forward), vec3(1e-9)));
@@ -64,6 +92,10 @@ void main() {
   float begin = max(max(near.x, near.y), near.z), end = min(min(far.x, far.y), far.z);
   colour = vec4(0.0);
   if (begin >= end) return;
+  if (shown == 3) {
+    colour = bodyColour(start, safe, begin, end, begin == near.x ? 0 : begin == near.y ? 1 : 2);
+    return;
+  }
   vec3 before = start + forward * begin;
   bool inside = false;
   for (int i = 0; i < ${2 * STEPS.most}; i++) {
@@ -191,6 +223,12 @@ class Volume {
     const maps = new Float32Array(3 * MAP);
     faces.forEach((places, axis) => maps.set(this.map(places), axis * MAP));
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, MAP, 3, 0, gl.RED, gl.FLOAT, maps);
+    this.texture(4, gl.TEXTURE_2D, gl.NEAREST);
+    const widest = Math.max(nx, ny, nz) + 1, edges = new Float32Array(3 * widest);
+    faces.forEach((places, axis) => places.forEach((place, i) => {
+      edges[axis * widest + i] = this.size[axis] * ((place - places[0]) / (places[places.length - 1] - places[0]) - 0.5);
+    }));
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, widest, 3, 0, gl.RED, gl.FLOAT, edges);
   }
 
   texture(unit, target, filter) {
@@ -299,7 +337,7 @@ class Volume {
     if (controls.cutAxis !== null) high[controls.cutAxis] = low[controls.cutAxis] + controls.cut * this.size[controls.cutAxis];
     const span = scale.high - scale.low;
     gl.useProgram(this.rays);
-    for (const [unit, name] of ["field", "solid", "colours", "maps"].entries()) {
+    for (const [unit, name] of ["field", "solid", "colours", "maps", "edges"].entries()) {
       gl.uniform1i(gl.getUniformLocation(this.rays, name), unit);
     }
     gl.uniform1i(gl.getUniformLocation(this.rays, "shown"), SHOWN[controls.shown]);

@@ -1,0 +1,62 @@
+"""Charts: ticks of hours, maps of many curves, and what colours and dashes of a sweep mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+
+from heatsim.plots.charts import Chart, draw_chart
+from heatsim.plots.curve import Curve
+from heatsim.plots.pages import LIGHT
+from heatsim.sweeps.table import _styled, draw_trends, read_sweep, write_table
+
+
+def drawn(chart: Chart) -> Axes:
+    axes = Figure(figsize=(8, 4)).add_subplot()
+    draw_chart(axes, chart, LIGHT)
+    return axes
+
+
+@pytest.mark.parametrize(
+    ("unit", "end", "step"), [("h", 48, 6), ("h", 24, 3), ("h", 72, 12), ("h", 12, 2), ("min", 120, 15), ("min", 30, 5)]
+)
+def test_hours_and_minutes_have_ticks_of_the_clock(unit: str, end: float, step: float) -> None:
+    axes = drawn(Chart(f"Time ({unit})", "T", [Curve("a", np.array([0.0, end]), np.array([1.0, 2.0]))]))
+    ticks = [tick for tick in axes.get_xticks() if 0.0 <= tick <= end]
+    np.testing.assert_allclose(ticks, np.arange(0.0, end + 1.0, step))
+
+
+def test_many_curves_over_time_are_a_map() -> None:
+    times = np.linspace(0.0, 10.0, 11)
+    curves = [Curve(f"unit {n}", times, n + times) for n in range(30)]
+    assert not drawn(Chart("Time (s)", "T", curves[:14], over_time=True)).findobj(QuadMesh)
+    assert not drawn(Chart("x (mm)", "T", curves)).findobj(QuadMesh)
+    axes = drawn(Chart("Time (s)", "T", curves, over_time=True))
+    (shown,) = axes.findobj(QuadMesh)
+    np.testing.assert_array_equal(shown.get_array(), [curve.y for curve in curves])
+    assert [text.get_text() for text in axes.get_yticklabels()] == [curve.name for curve in curves]
+    assert axes.get_ylim() == (29.5, -0.5)  # the first at the top
+
+
+def test_a_sweep_has_a_colour_for_one_parameter_and_a_dash_for_the_others(tmp_path: Path) -> None:
+    points = [
+        {"h": h, "power": power, "metal": metal} for h in (1.0, 2.0) for power in (5.0, 3.0) for metal in ("cu", "al")
+    ]
+    rows = {n: {"state": "finished", "T": float(n)} for n in range(len(points))}
+    write_table(tmp_path / "sweep.csv", points, rows)
+    read = read_sweep(tmp_path / "sweep.csv")[2]
+    pairs: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for row in read:
+        pairs.setdefault((row["power"], row["metal"]), []).append((float(row["h"]), float(row["T"])))
+    curves, keys = _styled(pairs, ["power", "metal"], read, "T")
+    assert [key.name for key in keys] == ["power = 3", "power = 5", "metal = cu", "metal = al"]
+    look = dict(zip(pairs, ((curve.colour, curve.dash) for curve in curves), strict=True))
+    assert look["5.0", "cu"] == (keys[1].colour, keys[2].dash)
+    assert look["3.0", "al"] == (keys[0].colour, keys[3].dash)
+    assert len(set(look.values())) == 4
+    assert [path.name for path in draw_trends(tmp_path)] == ["T.png"]
