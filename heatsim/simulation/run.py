@@ -292,9 +292,11 @@ def _require_something_left(
 ) -> None:
     """Raise `RequestError` for a run that has reached its end, or is beyond the one that it is given."""
     reached = None if saved is None else saved["run"]["time"]
-    if reached is None and info.get("state") == "finished":
-        raise RequestError(f"{path}: has reached its end")
     done = info.get("state") == "finished"  # one that was killed at its end has yet to be closed
+    if done and (reached is None or reached < info["time"]):  # its end was not worth a checkpoint
+        reached = info["time"]
+    if done and reached is None:
+        raise RequestError(f"{path}: has reached its end")
     if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
         raise RequestError(
             f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "

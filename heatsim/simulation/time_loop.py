@@ -164,7 +164,10 @@ def _saver(
 
     def save(request: Request) -> bool:
         stops = request in (False, END)
-        if checkpointing is not None and (stops or request == CHECKPOINT or checkpointing.is_due(state.time)):
+        if checkpointing is None:
+            return not stops
+        wanted = checkpointing.is_cheap() if request == END else stops or request == CHECKPOINT
+        if wanted or checkpointing.is_due(state.time):
             with timings.counted("checkpoints"):
                 checkpointing.save(state, steps, recorders)
         return not stops
