@@ -69,7 +69,7 @@ ROOMS = {
     },
     "heatsim.physics": {"heatsim.scenario", "heatsim.geometry", "heatsim_kernels", "numpy"},
     "heatsim.problem": {"heatsim.scenario", "heatsim.geometry", "heatsim.physics", "heatsim_kernels", "numpy"},
-    "heatsim.store": {"h5py", "numpy", "PIL", "av", "tifffile", "heatsim.geometry.grid"},
+    "heatsim.store": {"h5py", "isal", "numpy", "PIL", "av", "tifffile", "heatsim.geometry.grid"},
     "heatsim.store.inputs": {
         "heatsim.store.hdf5_input",
         "heatsim.store.input_checks",

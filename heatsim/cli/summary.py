@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heatsim.integrators import INTEGRATORS
 from heatsim.quantity import Quantity
 from heatsim.recorders import RECORDERS
+from heatsim.recorders.timings import describe_parts
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
@@ -38,8 +39,8 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         ("integrator", f"{info['integrator']} ({info['integrator_reason']})"),
         *([] if steady else [("steps", _format_steps(info))]),
         *integrator.report(info),
-        ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
-        *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
+        ("wall time", f"{timings['total_seconds']:.2f} s: {describe_parts(timings)}"),
+        *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s in the steps")]),
         (
             f"{solved.stored} residual",
             f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.energy_unit)}, "

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from heatsim_kernels.stencil.slabs import Slab
 
+    from heatsim.store.chunks import Compression
+
 
 FILES_FROM = 2**27  # cells of which each rank writes its own in snapshots
 GPU_HALO = 4  # planes, as many as steps that a sweep of `temporal` takes
@@ -130,7 +132,9 @@ class RanksField:
         """Whether so large a field is better written by all ranks."""
         return prod(self.shape) >= FILES_FROM
 
-    def write_slabs(self, snapshot: Path, name: str, reference: float, rises: np.ndarray | None) -> list[SlabFile]:
+    def write_slabs(
+        self, snapshot: Path, name: str, compression: Compression, reference: float, rises: np.ndarray | None
+    ) -> list[SlabFile]:
         """Have each rank write its planes of the quantity `name` beside a snapshot; others: see `field.values_of`.
 
         Raises FloatingPointError where a value is not finite, OSError, and `RunFolderError` where a file of another
@@ -138,7 +142,7 @@ class RanksField:
         """
         found: list[SlabFile] = []
         snapshot = snapshot.absolute()
-        written: list[WrittenSlab] = self._call("write_slab", snapshot, name, reference, rises)
+        written: list[WrittenSlab] = self._call("write_slab", snapshot, name, compression, reference, rises)
         if not all(each.finite for each in written):
             raise FloatingPointError
         for rank, (_, file, failure) in enumerate(written):

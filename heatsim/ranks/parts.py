@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from heatsim.ranks.gpus import GpuLinks, Gpus
+    from heatsim.store.chunks import Compression
 
 CALL = 4  # tag of the messages of the first rank: see `links` for the others
 BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
@@ -149,7 +150,7 @@ class Part:
         return self._links.gather(self._field.state()[self._own])
 
     def write_slab(
-        self, snapshot: Path, name: str, reference: float, rises: np.ndarray | None
+        self, snapshot: Path, name: str, compression: Compression, reference: float, rises: np.ndarray | None
     ) -> list[WrittenSlab] | None:
         """Have each rank write the values of its planes to a file, beside the snapshot that refers to it."""
         class_ids = None if self._class_ids is None else self._class_ids[self._own]
@@ -157,7 +158,7 @@ class Part:
         path, written = slab_path(snapshot, self._links.rank), WrittenSlab(bool(np.isfinite(values).all()), None)
         if written.finite:
             try:
-                written = written._replace(file=write_slab(path, name, values))
+                written = written._replace(file=write_slab(path, name, values, compression))
             except OSError as error:
                 written = written._replace(failure=f"{path}: {error.strerror or error}, on rank {self._links.rank}")
         return self._links.at_first(written)

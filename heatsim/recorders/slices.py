@@ -41,7 +41,7 @@ class SliceRecorder:
             frame = self._frame(state)
             path = self._folder.slice_frame(self._wanted.name, self._count)
             self._count += 1
-            submit(lambda: write_slice_frame(path, frame))
+            submit(lambda: write_slice_frame(path, frame, self._problem.scenario.output.compression))
 
     def _frame(self, state: State) -> SliceFrame:
         grid, axis = self._problem.grid, self._wanted.axis

@@ -11,6 +11,7 @@ from heatsim.errors import NotFiniteError
 from heatsim.recorders.writer import MAX_TASKS
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
+from heatsim.store.threads import in_threads
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -25,6 +26,10 @@ Extra = Callable[["State"], Mapping[str, SnapshotField]]
 
 def _given(field: np.ndarray) -> Callable[[], np.ndarray]:
     return lambda: field
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all())
 
 
 def _nothing(state: State) -> Mapping[str, SnapshotField]:
@@ -45,7 +50,7 @@ class SnapshotRecorder:
         materials = problem.material_ids()
         if materials is not None:
             names = (*scenario.materials, *scenario.ambients)
-            write_geometry(folder.geometry, problem.grid, materials, names, scenario.title)
+            write_geometry(folder.geometry, problem.grid, materials, names, scenario.title, scenario.output.compression)
 
     def record(self, state: State) -> None:
         """Copy the fields and have them written; a copy on a GPU waits there until its turn comes."""
@@ -54,7 +59,7 @@ class SnapshotRecorder:
             with self._writer.room(0) as submit:
                 submit(self._write_later(state, _given(np.empty(0, self._problem.dtype)), slabs))
             return
-        # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
+        # On the host, a copy fills all the room there is; derived fields are always there.
         capture = state.capture()
         share = 0 if capture and self._extra is _nothing else MAX_TASKS
         with self._writer.room(share) as submit:
@@ -72,9 +77,10 @@ class SnapshotRecorder:
 
         def write() -> None:
             quantity, title, values = scenario.solved, scenario.title, field()
-            if not_looked_at and not all(np.isfinite(plane).all() for plane in values):
+            if not_looked_at and not all(in_threads(_is_finite, values, len(values))):
                 raise NotFiniteError.at(step, time)
-            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields), slabs)
+            snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
+            write_snapshot(path, snapshot, slabs, scenario.output.compression)
             self._series.append(path)
 
         return write

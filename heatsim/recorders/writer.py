@@ -7,13 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 
+from heatsim.recorders.timings import Part, Timings
+
 MAX_TASKS = 2  # shares of tasks waiting or under way
 
 
 class Writer:
-    """Tasks done in order on one thread. The first error ends all further work and is raised where it is met next."""
+    """Tasks done in order on one thread. The first error ends all further work and is raised where it is met next.
 
-    def __init__(self) -> None:
+    timings: get the seconds that a run waits for the writer, as the part `waited_for`.
+    """
+
+    def __init__(self, timings: Timings | None = None) -> None:
+        self._timings = timings or Timings()
+        self.waited_for: Part = "waiting"
         self._tasks: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._room = threading.Semaphore(MAX_TASKS)
         self._error: BaseException | None = None
@@ -28,8 +35,9 @@ class Writer:
         Enter it before copying what the task is to write. A task that holds no memory before its turn has a share of
         0. If no task is handed over, as after an error, the room is free again: recorders that end would wait for ever.
         """
-        for _ in range(share):
-            self._room.acquire()
+        with self._timings.counted(self.waited_for):
+            for _ in range(share):
+                self._room.acquire()
         submitted = False
 
         def submit(task: Callable[[], object]) -> None:
@@ -48,7 +56,7 @@ class Writer:
 
     def finish(self) -> None:
         """Wait until all that was submitted is written; raises the error of what failed."""
-        with self._all_done:
+        with self._timings.counted(self.waited_for), self._all_done:
             self._all_done.wait_for(lambda: self._open_tasks == 0)
         self._check()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.integrators.step_control import require_finite
+from heatsim.simulation.memory_estimate import checkpoint_bytes
 from heatsim.store.checkpoints import Checkpoint, write_checkpoint
 
 if TYPE_CHECKING:
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 600.0  # of wall time between checkpoints, in runs that seem to take twice as long
 # What may be another in a run that goes on.
-CHANGEABLE = ("time.end", "compute.device", "compute.kernel", "output.checkpoint")
+CHANGEABLE = ("time.end", "compute.device", "compute.kernel", "output.checkpoint", "output.compression")
+# At the end of a run that does not ask for checkpoints one is written if it seems to take less than either.
+CHEAP_SECONDS = 0.1
+CHEAP_SHARE = 0.05  # of the time since the first step
+BYTES_PER_SECOND = 3e8  # packed and written by two cores
+log = logging.getLogger("heatsim")
 
 
 class Checkpointing:
@@ -70,6 +77,14 @@ class Checkpointing:
         if self._stop is not None:
             self._stop.restore(self.saved["stop"])
 
+    def is_cheap(self) -> bool:
+        """Whether a checkpoint at the end is asked for, or costs little beside the run: else the run may start anew."""
+        seconds = checkpoint_bytes(self._problem.scenario) / BYTES_PER_SECOND
+        cheap = seconds <= max(CHEAP_SECONDS, CHEAP_SHARE * (time.perf_counter() - self._begun))
+        if self._waits and not cheap:
+            log.info("no checkpoint at the end, which would take long beside so short a run")
+        return cheap or not self._waits
+
     def save(self, state: State, control: StepControl, recorders: Sequence[Recorder]) -> bool:
         """Write a checkpoint when all earlier results are written; returns whether the state could be saved now.
 
@@ -83,7 +98,7 @@ class Checkpointing:
         of_recorders = [recorder.state() for recorder in recorders]
         of_stop = None if self._stop is None else self._stop.state()
         content = {"run": state.state(), "steps": steps, "recorders": of_recorders, "stop": of_stop}
-        write_checkpoint(self._folder, Checkpoint(self._fits, content))
+        write_checkpoint(self._folder, Checkpoint(self._fits, content), self._problem.scenario.output.compression)
         self._last = time.perf_counter()
         return True
 

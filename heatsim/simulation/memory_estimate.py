@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 BASE_BYTES = 200e6  # bytes of Python, NumPy, Numba and compiled kernels
-COMPRESSION = 0.6  # of a snapshot, typical
+COMPRESSION = 0.6  # share that packing leaves of a snapshot, typically
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
 # Of sources that depend on temperature, while their power is found; and its slope where steps are solved for.
 SOURCE_BYTES_A_CELL = {False: 72, True: 150}
@@ -60,24 +60,25 @@ def run_bytes(problem: Problem, device: str = "cpu") -> float:
     if solves:
         beside = problem.class_bytes
     else:
-        # A snapshot and its image; a source; a field of enthalpies as temperatures, and while they are looked up.
+        # A snapshot; a source; a field of enthalpies as temperatures, and while they are looked up.
         enthalpies = 2 if problem.tabulated is not None and find_material_dependence(problem.scenario) else 0
-        beside = cells * itemsize * (2 + problem.volume_sources.holds_field + enthalpies)
+        beside = cells * itemsize * (1 + problem.volume_sources.holds_field + enthalpies)
     following = 0 if problem.temperature_sources is None else cells * SOURCE_BYTES_A_CELL[solves]
     following += cells * LOSS_BYTES_A_CELL if solves and problem.coefficients.losses is not None else 0
     return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
 
 
 def disk_bytes(scenario: Scenario) -> float:
-    """Bytes of the snapshots of a run on the disk, typically, and of its two checkpoints."""
+    """Bytes of the snapshots of a run on the disk, typically, and of its two checkpoints, packed or not."""
     cells, itemsize = prod(scenario.grid.cells), np.dtype(scenario.compute.precision).itemsize
     snapshots = len(scenario.output.snapshots.times(scenario.time.last_time))
-    written = snapshots * (cells * itemsize + derived_bytes(scenario)) * COMPRESSION
-    return written + 2 * checkpoint_bytes(scenario)
+    share = 1.0 if scenario.output.compression == "none" else COMPRESSION
+    return share * (snapshots * (cells * itemsize + derived_bytes(scenario)) + 2 * checkpoint_bytes(scenario))
 
 
 def checkpoint_bytes(scenario: Scenario) -> int:
-    """Bytes of a checkpoint: of the state, of statistics over time, and of what an integrator and a stop remember."""
+    """Bytes of a checkpoint before it is packed: of the state, of statistics over time, and of what an integrator and
+    a stop remember."""
     chosen, itemsize = scenario.time.chosen or EULER, np.dtype(scenario.compute.precision).itemsize
     if chosen.to_limit:
         return 0
@@ -96,10 +97,10 @@ def derived_bytes(scenario: Scenario) -> int:
 
 
 def _deriving_bytes(problem: Problem) -> int:
-    """Bytes that deriving these fields takes, or writing them with their compressed image."""
+    """Bytes that deriving these fields takes, or having them written."""
     cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
     if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
-        return 2 * kept
+        return kept
     of_materials = MATERIAL_BYTES_A_CELL[bool(problem.scenario.contacts)]
     differs = problem.zones.ids is not None or problem.temperature_dependent
-    return max(cells * VECTOR_BYTES_A_CELL + (cells * of_materials if differs else kept), 2 * kept)
+    return max(cells * VECTOR_BYTES_A_CELL + (cells * of_materials if differs else kept), kept)

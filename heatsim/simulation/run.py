@@ -29,6 +29,7 @@ from heatsim.quantity import Quantity
 from heatsim.ranks import joined_ranks
 from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.results import found_results, result_units
+from heatsim.recorders.timings import Timings
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
@@ -40,7 +41,7 @@ from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.range_watch import RangeLeft
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
-from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
+from heatsim.simulation.time_loop import ProgressCallback, simulate
 from heatsim.store.atomic import write_atomically
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint
 from heatsim.store.folder import RunFolder
@@ -81,6 +82,11 @@ class Run:
 
         source = FrameSource(FieldReader(RunFolder.open(self.path)), field)
         return Embedded(make_page(source, log.warning, lambda part: None)[0], height)
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Wall seconds, as run.json has them: `total_seconds`, `loop_seconds` of the steps, and of what lies beside."""
+        return dict(self.info["timings"])
 
     @property
     def finished(self) -> bool:
@@ -286,9 +292,11 @@ def _require_something_left(
 ) -> None:
     """Raise `RequestError` for a run that has reached its end, or is beyond the one that it is given."""
     reached = None if saved is None else saved["run"]["time"]
-    if reached is None and info.get("state") == "finished":
-        raise RequestError(f"{path}: has reached its end")
     done = info.get("state") == "finished"  # one that was killed at its end has yet to be closed
+    if done and (reached is None or reached < info["time"]):  # its end was not worth a checkpoint
+        reached = info["time"]
+    if done and reached is None:
+        raise RequestError(f"{path}: has reached its end")
     if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
         raise RequestError(
             f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "
@@ -379,6 +387,7 @@ def _run_in(
         control, asked = problem.scenario.time, problem.scenario.stop
         stop = StopCriterion(asked, control.end, control.tolerance) if asked else None
         over_time = OverTime.of(problem.scenario)
+        timings.preparing = time.perf_counter() - started
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
         outcome = _compute(folder, state, on_progress, timings, stop, over_time, saved)
     except RangeLeft:
@@ -401,7 +410,10 @@ def _run_in(
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
     if outcome == "finished":
-        draw_closing_pictures(folder, problem.scenario, log.warning)
+        with timings.counted("pictures"):
+            draw_closing_pictures(folder, problem.scenario, log.warning)
+        info["timings"] = _seconds(timings, started)
+        folder.write_info(info)
     return Run(folder.path, info)
 
 
@@ -437,19 +449,24 @@ def _compute(
     saved: dict[str, Any] | None = None,
 ) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
-    writer, problem = Writer(), state.problem
+    writer, problem = Writer(timings), state.problem
     try:
-        recorders = make_recorders(problem, folder, writer)
-        checkpointing = Checkpointing(folder, problem, writer, saved, stop)
+        with timings.counted("preparing"):
+            recorders = make_recorders(problem, folder, writer)
+            checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
             asked = recorders, timings, on_progress, checkpointing, stop, over_time
             finished = simulate(state, *asked, watches_range=True)
+            writer.finish()
         finally:
-            for recorder in recorders:
-                recorder.close(finished)
+            writer.waited_for = "pictures"
+            with timings.counted("pictures"):
+                for recorder in recorders:
+                    recorder.close(finished)
     finally:
-        writer.close()
+        with timings.counted("pictures"):
+            writer.close()
     return "finished" if finished else "stopped"
 
 
@@ -499,12 +516,13 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
             "residual": energy.residual,
             "relative_residual": energy.relative_residual,
         },
-        "timings": {
-            "total_seconds": time.perf_counter() - started,
-            "loop_seconds": timings.loop,
-            "recording_seconds": timings.recording,
-        },
+        "timings": _seconds(timings, started),
     }
+
+
+def _seconds(timings: Timings, started: float) -> dict[str, float]:
+    """Wall seconds of a run so far, and of its parts."""
+    return {"total_seconds": time.perf_counter() - started, **timings.seconds()}
 
 
 def _found(folder: RunFolder, scenario: Scenario, finished: bool, over_time: OverTime | None = None) -> dict[str, Any]:

@@ -119,9 +119,10 @@ class State:
         slabs, problem = self._run_field.slabs, self.problem
         if slabs is None or not slabs.writes_slabs:
             return None
-        name, rises = problem.scenario.solved.name, problem.ambient_rises(self.time)
+        name, compression = problem.scenario.solved.name, problem.scenario.output.compression
+        rises = problem.ambient_rises(self.time)
         try:
-            return slabs.write_slabs(snapshot, name, problem.reference, rises)
+            return slabs.write_slabs(snapshot, name, compression, problem.reference, rises)
         except FloatingPointError:
             raise NotFiniteError.at(self.step, self.time) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
+from heatsim.recorders.timings import Timings as Timings
 from heatsim.simulation.ledger import require_energy
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.range_watch import RangeWatch
@@ -63,14 +63,6 @@ CHECKPOINT, END = "checkpoint", "end"
 ProgressCallback: TypeAlias = Callable[[Progress], Request]
 
 
-@dataclass
-class Timings:
-    """Wall seconds in the time loop, and of these in recorders."""
-
-    loop: float = 0.0
-    recording: float = 0.0
-
-
 def simulate(
     state: State,
     recorders: Sequence[Recorder],
@@ -88,14 +80,16 @@ def simulate(
     takes note of results over time. watches_range: whether to raise `RangeLeft` where the body gets warmer than its
     steps are made for.
 
-    `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
+    `on_progress` is called with the progress about ten times a second, see `ProgressCallback`. `timings` gets the
+    seconds of steps, of recorders and of checkpoints; what the writer of recorders is waited for it counts itself.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
     finite is recorded, `NoSteadyStateError` before a state that cannot be is, `NotConvergedError` after the last good
     state was recorded, and `EnergyLostError` after all was.
     """
-    end, begun = state.problem.scenario.time.last_time, time.perf_counter()
+    end = state.problem.scenario.time.last_time
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
+        # What is not finite is found by `require_finite`.
+        with timings.counted("loop"), np.errstate(over="ignore", invalid="ignore"):
             steps = (
                 start_integrator(state)
                 if stop is None and over_time is None
@@ -106,7 +100,7 @@ def simulate(
             if checkpointing is not None and checkpointing.saved is not None:
                 checkpointing.restore(steps, recorders)
                 agenda = [(event, due) for event, due in agenda if event > state.time]
-            save = _saver(checkpointing, state, steps, recorders)
+            save = _saver(checkpointing, state, steps, recorders, timings)
             progress = partial(_progress, state, end, make_look(state))
             go_on = on_progress(progress())
             if not go_on:
@@ -136,8 +130,6 @@ def simulate(
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)
         raise
-    finally:
-        timings.loop = time.perf_counter() - begun
     return True
 
 
@@ -162,14 +154,22 @@ def _progress(state: State, end: float, look: Callable[[], LiveValues]) -> Progr
 
 
 def _saver(
-    checkpointing: Checkpointing | None, state: State, steps: StepControl, recorders: Sequence[Recorder]
+    checkpointing: Checkpointing | None,
+    state: State,
+    steps: StepControl,
+    recorders: Sequence[Recorder],
+    timings: Timings,
 ) -> Callable[[Request], bool]:
     """What writes a checkpoint if one is requested or due, and returns whether the run goes on."""
 
     def save(request: Request) -> bool:
         stops = request in (False, END)
-        if checkpointing is not None and (stops or request == CHECKPOINT or checkpointing.is_due(state.time)):
-            checkpointing.save(state, steps, recorders)
+        if checkpointing is None:
+            return not stops
+        wanted = checkpointing.is_cheap() if request == END else stops or request == CHECKPOINT
+        if wanted or checkpointing.is_due(state.time):
+            with timings.counted("checkpoints"):
+                checkpointing.save(state, steps, recorders)
         return not stops
 
     return save
@@ -186,7 +186,6 @@ def _agenda(problem: Problem, recorders: Sequence[Recorder], end: float) -> list
 
 
 def _record(state: State, due: Sequence[Recorder], timings: Timings) -> None:
-    begun = time.perf_counter()
-    for recorder in due:
-        recorder.record(state)
-    timings.recording += time.perf_counter() - begun
+    with timings.counted("recording"):
+        for recorder in due:
+            recorder.record(state)

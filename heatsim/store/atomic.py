@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+SPOOL_BYTES = 2**23  # a file in progress that is larger goes to the disk as it grows
+_BLOCK_BYTES = 2**20
 
 
 def temporary_name(path: Path) -> Path:
@@ -18,19 +26,131 @@ def write_atomically(path: Path, data: bytes | memoryview, keep: Path | None = N
 
     Raises OSError (disk full, no permission), leaving the old file and no temporary one.
     """
+    with atomic_file(path, keep) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(path: Path, keep: Path | None = None) -> Iterator[AtomicFile]:
+    """A file to be composed, whose content appears at `path` at the end of the block; keep, errors: as above.
+
+    Its errors come at the end too, so that a library that writes in it does not meet them.
+    """
     temporary = temporary_name(path)
+    file = AtomicFile(temporary)
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            yield file
+        except Exception:
+            file.check()  # what failed first
+            raise
+        file.finish()
         if keep is not None and path.exists():
             path.replace(keep)
         temporary.replace(path)
-    except OSError:
+    finally:
+        file.close()
         temporary.unlink(missing_ok=True)
-        raise
     _sync_folder(path.parent)
+
+
+class AtomicFile(io.RawIOBase):
+    """A file in progress: in memory while it is small, then under a temporary name.
+
+    It takes whatever is written; the first error of the disk is kept, and what comes after it is dropped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: Any = io.BytesIO()
+        self._on_disk = False
+        self._error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write all of the data where the file stands."""
+        view = memoryview(data).cast("B")
+        if self._error is None:
+            try:
+                if not self._on_disk and self._stream.tell() + len(view) > SPOOL_BYTES:
+                    self._move_to_disk()
+                self._write_all(view)
+            except OSError as error:
+                self._error = error
+        return len(view)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer from where the file stands."""
+        return int(self._stream.readinto(buffer) or 0)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        """Where the file stands."""
+        return int(self._stream.tell())
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the size in bytes."""
+        try:
+            return int(self._stream.truncate(size))
+        except OSError as error:
+            self._error = self._error or error
+            return self.tell() if size is None else size
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def size(self) -> int:
+        """Bytes so far."""
+        return self.seek(0, os.SEEK_END)
+
+    def sha256(self, start: int = 0) -> str:
+        """The checksum of all from a place on."""
+        digest, buffer = hashlib.sha256(), bytearray(_BLOCK_BYTES)
+        self.seek(start)
+        with memoryview(buffer) as view:
+            while count := self.readinto(buffer):
+                digest.update(view[:count])
+        return digest.hexdigest()
+
+    def check(self) -> None:
+        """Raise the first error of the disk, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+    def finish(self) -> None:
+        """Have all on the disk under the temporary name. Raises OSError."""
+        self.check()
+        if not self._on_disk:
+            self._move_to_disk()
+        os.fsync(self._stream.fileno())
+
+    def close(self) -> None:
+        """Close the file; the temporary name stays."""
+        self._stream.close()
+        super().close()
+
+    def _move_to_disk(self) -> None:
+        memory, at = self._stream, self._stream.tell()
+        self._stream = self._path.open("w+b", buffering=0)
+        self._on_disk = True
+        self._write_all(memory.getbuffer())
+        self._stream.seek(at)
+
+    def _write_all(self, view: memoryview) -> None:
+        done = 0
+        while done < len(view):
+            done += self._stream.write(view[done:])
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,6 @@ single byte is wrong is refused.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +17,10 @@ import h5py
 import numpy as np
 
 from heatsim.errors import RunFolderError
-from heatsim.store.atomic import write_atomically
+from heatsim.store.atomic import atomic_file
+from heatsim.store.chunks import FAST, Compression, read_block
 from heatsim.store.folder import RunFolder
-from heatsim.store.hdf5 import HDF5_ERRORS, chunk_shape, plain_dataset
+from heatsim.store.hdf5 import HDF5_ERRORS, add_packed, new_hdf5, plain_dataset
 
 BLOCK_BYTES = 512  # of the user block
 _TITLE = "heatsim checkpoint 1\nsha256 "
@@ -39,30 +39,31 @@ class Checkpoint(NamedTuple):
     state: dict[str, Any]
 
 
-def write_checkpoint(folder: RunFolder, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint atomically and keep the one before. Needs memory for its image. Raises OSError."""
-    image = io.BytesIO()
-    with h5py.File(image, "w", userblock_size=BLOCK_BYTES, libver=("earliest", "v114")) as file:
-        text = json.dumps(_without_arrays(checkpoint.state, "state", file))
-        file.create_dataset("state_text", data=np.frombuffer(text.encode(), np.uint8), fletcher32=True, chunks=True)
-        file.attrs["fits"] = checkpoint.fits
-    with image.getbuffer() as view:
-        view[:BLOCK_BYTES] = _block(view[BLOCK_BYTES:])
-        last, previous = folder.checkpoints
-        write_atomically(last, view, keep=previous)
+def write_checkpoint(folder: RunFolder, checkpoint: Checkpoint, compression: Compression = FAST) -> None:
+    """Write a checkpoint atomically and keep the one before. Raises OSError."""
+    last, previous = folder.checkpoints
+    with atomic_file(last, keep=previous) as stream:
+        with new_hdf5(stream, BLOCK_BYTES) as file:
+            text = json.dumps(_without_arrays(checkpoint.state, "state", file, compression))
+            add_packed(file, "state_text", np.frombuffer(text.encode(), np.uint8), compression)
+            file.attrs["fits"] = checkpoint.fits
+        block = _block(stream.sha256(BLOCK_BYTES))
+        stream.seek(0)
+        stream.write(block)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint back. Raises DamagedCheckpoint."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            block = stream.read(BLOCK_BYTES)
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DamagedCheckpoint(f"cannot be read: {error.strerror or error}") from None
-    with memoryview(content) as view:
-        if len(view) <= BLOCK_BYTES or view[:BLOCK_BYTES] != _block(view[BLOCK_BYTES:]):
-            raise DamagedCheckpoint("is damaged, or no checkpoint by this version: its checksum is another")
+    if block != _block(found):
+        raise DamagedCheckpoint("is damaged, or no checkpoint by this version: its checksum is another")
     try:
-        with h5py.File(io.BytesIO(content), "r") as file:
+        with h5py.File(path, "r") as file:
             state = _with_arrays(json.loads(bytes(plain_dataset(file, "state_text")[()])), file)
             return Checkpoint(str(file.attrs["fits"]), state)
     except HDF5_ERRORS as error:
@@ -87,30 +88,29 @@ def newest_checkpoint(folder: RunFolder) -> tuple[Checkpoint | None, list[str]]:
     return None, told
 
 
-def _block(content: memoryview) -> bytes:
-    return f"{_TITLE}{hashlib.sha256(content).hexdigest()}\n".encode().ljust(BLOCK_BYTES, b"\0")
+def _block(sha256: str) -> bytes:
+    return f"{_TITLE}{sha256}\n".encode().ljust(BLOCK_BYTES, b"\0")
 
 
-def _without_arrays(value: Any, name: str, file: h5py.File) -> Any:
+def _without_arrays(value: Any, name: str, file: h5py.File, compression: Compression) -> Any:
     """The value with its arrays put into datasets of a file, below `name`."""
     if isinstance(value, Mapping):
-        return {str(key): _without_arrays(each, f"{name}/{key}", file) for key, each in value.items()}
+        return {str(key): _without_arrays(each, f"{name}/{key}", file, compression) for key, each in value.items()}
     if isinstance(value, np.ndarray):
         if value.size == 0:
             file.create_dataset(name, data=value)
         else:
-            data = np.atleast_1d(value)
-            chunks = chunk_shape(data.shape, data.itemsize)
-            file.create_dataset(name, data=data, chunks=chunks, fletcher32=True)
+            add_packed(file, name, np.atleast_1d(value), compression)
         return {_ARRAY: name, "shape": list(value.shape)}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_arrays(each, f"{name}/{number}", file) for number, each in enumerate(value)]
+        return [_without_arrays(each, f"{name}/{number}", file, compression) for number, each in enumerate(value)]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _with_arrays(value: Any, file: h5py.File) -> Any:
     if isinstance(value, dict) and _ARRAY in value:
-        return np.asarray(plain_dataset(file, value[_ARRAY])[()]).reshape(value["shape"])
+        data = plain_dataset(file, value[_ARRAY])
+        return read_block(data, (slice(None),) * data.ndim).reshape(value["shape"])
     if isinstance(value, dict):
         return {key: _with_arrays(each, file) for key, each in value.items()}
     return [_with_arrays(each, file) for each in value] if isinstance(value, list) else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +12,9 @@ import numpy as np
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.geometry.grid import CellGrid
 from heatsim.quantity import Quantity
+from heatsim.store.chunks import read_block
 from heatsim.store.folder import RunFolder
-from heatsim.store.hdf5 import open_own, read_planes, read_quantity
+from heatsim.store.hdf5 import open_own, read_quantity
 from heatsim.store.slab_files import snapshot_dataset
 from heatsim.store.snapshots import AXES, extra_fields, read_grid
 
@@ -23,7 +23,6 @@ Block = tuple[Cut, Cut, Cut]  # along z, y, x
 Derive = Callable[[np.ndarray, float], dict[str, np.ndarray]]
 
 _SAME_TIME = 1e-6  # of the time between the first and the last snapshot
-_THREADS = 4
 _BLOCK_CELLS = 2**24  # read at once while a whole field is searched
 
 
@@ -96,7 +95,7 @@ class FieldReader:
         if name in self._derive:
             return self._whole_derived(snapshot, self._derive[name])[name][block]
         with open_own(snapshot.path, "snapshot") as file:
-            return np.asarray(snapshot_dataset(file, name)[block])
+            return read_block(snapshot_dataset(file, name), block)
 
     def _whole_derived(self, snapshot: SnapshotHeader, derive: Derive) -> dict[str, np.ndarray]:
         if self._derived is None or self._derived[:2] != (snapshot, derive):
@@ -111,17 +110,14 @@ class FieldReader:
         return self.read(snapshot, name, (z, y, x))
 
     def blocks(self, snapshot: SnapshotHeader, name: str) -> Iterator[tuple[int, np.ndarray]]:
-        """A field in blocks of whole planes: the z index of the first, and values (planes, ny, nx).
-
-        Chunks are unpacked by several threads, which takes most of the time.
-        """
+        """A field in blocks of whole planes: the z index of the first, and values (planes, ny, nx)."""
         nz, ny, nx = self.grid.shape
-        with open_own(snapshot.path, "snapshot") as file, ThreadPoolExecutor(_THREADS) as threads:
+        with open_own(snapshot.path, "snapshot") as file:
             data = snapshot_dataset(file, name)
             height = data.chunks[0] if data.chunks else 1
             height *= max(1, _BLOCK_CELLS // (height * ny * nx))
             for z in range(0, nz, height):
-                yield z, read_planes(data, z, min(z + height, nz), threads)
+                yield z, read_block(data, (slice(z, z + height), slice(None), slice(None)))
 
     def require(self, name: str) -> FieldInfo:
         """What is known of a field. Raises RequestError where the snapshots do not hold it."""

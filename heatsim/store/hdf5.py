@@ -1,18 +1,13 @@
-"""HDF5 parts shared by the formats: files composed in memory, CF variables, datasets safe to read."""
+"""HDF5 parts shared by the formats: files composed atomically, CF variables, datasets safe to read."""
 
 from __future__ import annotations
 
 import difflib
-import io
-import zlib
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -22,10 +17,8 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 from heatsim.quantity import Quantity
-from heatsim.store.atomic import write_atomically
-
-CHUNK_BYTES = 2**20
-_UNDER_WAY = 16  # chunks that wait to be unpacked
+from heatsim.store.atomic import AtomicFile, atomic_file
+from heatsim.store.chunks import FAST, Compression, create_packed, write_chunks
 
 _QUANTITY = "quantity"  # the attribute of a file that names its field, where that is no temperature
 ENDS = "ends"  # the dimension of the two bounds of a cell
@@ -35,24 +28,29 @@ _CYLINDRICAL = {
 }
 
 # What h5py and code that walks a file raise when the file is damaged or made of something else.
-HDF5_ERRORS = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError, zlib.error)
+HDF5_ERRORS = (
+    OSError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+)
 
 
 def write_hdf5(path: Path, build: Callable[[h5py.File], None]) -> None:
-    """Compose an HDF5 file in memory with `build(file)` and write it to `path` atomically.
-
-    HDF5 itself never touches the disk, since a full disk kills the process inside the library. A BytesIO
-    holds the image once; the "core" driver would need a second copy. VTK reads no format newer than v114.
-    """
-    image = io.BytesIO()
-    with open_image(image) as file:
+    """Compose an HDF5 file with `build(file)`, which appears at `path` whole or not at all. Raises OSError."""
+    with atomic_file(path) as stream, new_hdf5(stream) as file:
         build(file)
-    write_atomically(path, image.getbuffer())
 
 
-def open_image(image: io.BytesIO) -> h5py.File:
-    """An HDF5 file that is composed in memory: see `write_hdf5`."""
-    return h5py.File(image, "w", libver=("earliest", "v114"))
+def new_hdf5(stream: AtomicFile, user_block: int = 0) -> h5py.File:
+    """An HDF5 file to be composed, with so many bytes in front. VTK reads no format newer than v114.
+
+    HDF5 itself never touches the disk, since a full disk kills the process inside the library.
+    """
+    return h5py.File(stream, "w", libver=("earliest", "v114"), userblock_size=user_block)
 
 
 @contextmanager
@@ -120,25 +118,30 @@ def add_time(file: h5py.File, time: float | Sequence[float]) -> h5py.Dataset:
 
 
 def add_array(
-    file: h5py.File, name: str, values: np.ndarray, axes: Sequence[str], attributes: Mapping[str, Any]
+    file: h5py.File,
+    name: str,
+    values: np.ndarray,
+    axes: Sequence[str],
+    attributes: Mapping[str, Any],
+    compression: Compression = FAST,
 ) -> None:
-    """Add a compressed, checksummed variable over the named dimension scales."""
-    variable = add_packed(file, name, values)
+    """Add a packed, checksummed variable over the named dimension scales."""
+    variable = add_packed(file, name, values, compression)
     attach_scales(file, variable, axes)
     set_attributes(variable, attributes)
 
 
-def add_packed(file: h5py.File, name: str, values: np.ndarray) -> h5py.Dataset:
-    """Add a compressed, checksummed dataset."""
-    return file.create_dataset(
-        name,
-        data=values,
-        chunks=chunk_shape(values.shape, values.dtype.itemsize),
-        compression="gzip",  # lzf is unreadable in VTK
-        compression_opts=1,
-        shuffle=True,
-        fletcher32=True,
-    )
+def add_packed(
+    group: h5py.Group,
+    name: str,
+    values: np.ndarray,
+    compression: Compression = FAST,
+    chunks: tuple[int, ...] | None = None,
+) -> h5py.Dataset:
+    """Add a packed, checksummed dataset that is not empty."""
+    data = create_packed(group, name, values.shape, values.dtype, compression, chunks)
+    write_chunks(data, values, compression)
+    return data
 
 
 def attach_scales(file: h5py.File, variable: h5py.Dataset, axes: Sequence[str]) -> None:
@@ -169,29 +172,21 @@ def quantity_attributes(file: h5py.File, quantity: Quantity, coordinates: str) -
 
 
 def add_quantity(
-    file: h5py.File, quantity: Quantity, values: np.ndarray, axes: Sequence[str], coordinates: str
+    file: h5py.File,
+    quantity: Quantity,
+    values: np.ndarray,
+    axes: Sequence[str],
+    coordinates: str,
+    compression: Compression = FAST,
 ) -> None:
     """Add the quantity that is solved for under its name; coordinates: the CF attribute."""
-    add_array(file, quantity.name, values, axes, quantity_attributes(file, quantity, coordinates))
+    add_array(file, quantity.name, values, axes, quantity_attributes(file, quantity, coordinates), compression)
 
 
 def read_quantity(file: h5py.File) -> Quantity:
     """The quantity that was solved for, by the name of its field. Raises KeyError where there is none."""
     name = str(file.attrs.get(_QUANTITY, "temperature"))
     return Quantity(name, str(find_dataset(file, name).attrs["units"]))
-
-
-def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Chunks of about 1 MiB at most, nearly cubes, of even sizes along each axis: a plane across any axis reads few."""
-    room = max(1, CHUNK_BYTES // itemsize)
-    chunk = dict.fromkeys(range(len(shape)), 1)
-    for done, axis in enumerate(
-        sorted(chunk, key=lambda axis: shape[axis])
-    ):  # what a short axis leaves, longer ones take
-        side = max(1, int(room ** (1.0 / (len(shape) - done)) + 1e-9))
-        chunk[axis] = -(-shape[axis] // -(-shape[axis] // side))
-        room = max(1, room // chunk[axis])
-    return tuple(chunk[axis] for axis in range(len(shape)))
 
 
 def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
@@ -241,42 +236,6 @@ def heatsim_version() -> str:
         return metadata.version("heatsim")
     except metadata.PackageNotFoundError:
         return "unknown"
-
-
-# Chunks unpacked by threads: HDF5 itself does one thing at a time.
-
-
-def read_planes(data: h5py.Dataset, first: int, last: int, threads: Executor) -> np.ndarray:
-    """Planes `first` to `last` (excluded) of a dataset (nz, ny, nx). `first` is a multiple of the height of its chunks.
-
-    Of a dataset that `add_array` wrote, chunks are unpacked in parallel: a checksum at the end, deflated (whose own
-    checksum is verified), and shuffled, all first bytes of the values before all second ones (HDF5 file format, III.A).
-    """
-    usual = data.chunks and data.compression == "gzip" and data.shuffle and data.fletcher32
-    if not usual or first % data.chunks[0]:
-        return np.asarray(data[first:last])
-    planes = np.empty((last - first, *data.shape[1:]), data.dtype)
-
-    def unpack(start: tuple[int, ...], packed: bytes) -> None:
-        values = np.frombuffer(zlib.decompress(packed[:-4]), np.uint8).reshape(data.dtype.itemsize, -1)
-        brick = np.ascontiguousarray(values.T).view(data.dtype).reshape(data.chunks)
-        place = planes[start[0] - first :, start[1] :, start[2] :]
-        size = tuple(map(min, place.shape, brick.shape))
-        place[: size[0], : size[1], : size[2]] = brick[: size[0], : size[1], : size[2]]
-
-    under_way: deque[Future[None]] = deque()
-    _, ny, nx = data.shape
-    high, deep, wide = data.chunks
-    for start in product(range(first, last, high), range(0, ny, deep), range(0, nx, wide)):
-        mask, packed = data.id.read_direct_chunk(start)
-        if mask:  # a filter was left out
-            return np.asarray(data[first:last])
-        under_way.append(threads.submit(unpack, start, packed))
-        if len(under_way) > _UNDER_WAY:
-            under_way.popleft().result()
-    for task in under_way:
-        task.result()
-    return planes
 
 
 # Virtual HDF5 datasets: arrays of a run folder that lie in other files of it.

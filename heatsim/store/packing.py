@@ -17,16 +17,17 @@ from typing import Literal
 import h5py
 import numpy as np
 
-from heatsim.store.atomic import temporary_name
+from heatsim.store.atomic import atomic_file
+from heatsim.store.chunks import CHUNK_BYTES, chunk_shape, create_packed, write_chunks
 from heatsim.store.field_reader import FieldReader, SnapshotHeader
 from heatsim.store.hdf5 import (
-    CHUNK_BYTES,
     VirtualVariable,
     add_header,
+    add_packed,
     add_time,
     add_virtual,
     attach_scales,
-    chunk_shape,
+    new_hdf5,
     open_own,
     read_variable,
     set_attributes,
@@ -56,17 +57,13 @@ def pack_run(
     needed = sum(snapshot.stat().st_size for snapshot in snapshots)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    if shutil.disk_usage(path.parent).free < 1.2 * needed:  # HDF5 ends the process when the disk is full
+    if shutil.disk_usage(path.parent).free < 1.2 * needed:  # better now than at the end
         raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: about {needed / 1e6:.0f} MB are needed", str(path))
-    temporary = temporary_name(path)
     try:
-        with h5py.File(temporary, "w", libver=("earliest", "v114")) as file:
+        with atomic_file(path) as stream, new_hdf5(stream) as file:
             _Packing(reader, file, order, progress).write(fields or tuple(reader.fields))
-        temporary.replace(path)
     except OSError as error:
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Packing:
@@ -94,16 +91,7 @@ class _Packing:
     def _add_field(self, name: str, variable: VirtualVariable, begun: float, share: float) -> None:
         itemsize = variable.dtype.itemsize
         chunks = _chunks(self._shape, itemsize, self._order)
-        data = self._file.create_dataset(
-            name,
-            self._shape,
-            variable.dtype,
-            chunks=chunks,
-            compression="gzip",
-            compression_opts=1,
-            shuffle=True,
-            fletcher32=True,
-        )
+        data = create_packed(self._file, name, self._shape, variable.dtype, chunks=chunks)
         attach_scales(self._file, data, _ALL_AXES)
         set_attributes(data, {**variable.attributes, "coordinates": "step"})
         times, nz = self._shape[:2]
@@ -112,7 +100,7 @@ class _Packing:
         for first in range(0, times, chunks[0]):
             headers = self._reader.snapshots[first : first + chunks[0]]
             for z in range(0, nz, height):
-                data[first : first + len(headers), z : z + height] = self._slab(headers, name, slice(z, z + height))
+                write_chunks(data, self._slab(headers, name, slice(z, z + height)), first=(first, z, 0, 0))
                 self._progress(begun + share * (first + len(headers) * min(1.0, (z + height) / nz)) / times)
 
     def _slab(self, headers: Sequence[SnapshotHeader], name: str, planes: slice) -> np.ndarray:
@@ -125,8 +113,7 @@ class _Packing:
             return {}
         with open_own(geometry, "geometry file") as static:
             variable, values = read_variable(static, "material"), static["material"][()]
-        chunks = chunk_shape(values.shape, 1)
-        data = self._file.create_dataset("material", data=values, chunks=chunks, compression="gzip", shuffle=True)
+        data = add_packed(self._file, "material", values)
         attach_scales(self._file, data, AXES)
         set_attributes(data, variable.attributes)
         return {"material": variable}

@@ -6,8 +6,6 @@ The quantity of such a snapshot is a virtual dataset over these files, so that a
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +14,9 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from heatsim.store.atomic import write_atomically
-from heatsim.store.hdf5 import VirtualVariable, add_packed, empty_layout, find_dataset, open_image, plain_dataset
+from heatsim.store.atomic import atomic_file, write_atomically
+from heatsim.store.chunks import FAST, Compression
+from heatsim.store.hdf5 import VirtualVariable, add_packed, empty_layout, find_dataset, new_hdf5, plain_dataset
 
 _FILES, _SIZES = "slab_files", "slab_bytes"  # attributes of a snapshot
 _NAME = re.compile(r"\d{6,}\.\d+\.h5")
@@ -37,14 +36,12 @@ def slab_path(snapshot: Path, rank: int) -> Path:
     return snapshot.with_suffix(f".{rank}.h5")
 
 
-def write_slab(path: Path, name: str, values: np.ndarray) -> SlabFile:
+def write_slab(path: Path, name: str, values: np.ndarray, compression: Compression = FAST) -> SlabFile:
     """Write planes (n, ny, nx) of the quantity `name` atomically. Raises OSError."""
-    image = io.BytesIO()
-    with open_image(image) as file:
-        add_packed(file, name, values)
-    with image.getbuffer() as content:
-        write_atomically(path, content)
-        return SlabFile(path.name, len(values), len(content), hashlib.sha256(content).hexdigest())
+    with atomic_file(path) as stream:
+        with new_hdf5(stream) as file:
+            add_packed(file, name, values, compression)
+        return SlabFile(path.name, len(values), stream.size(), stream.sha256())
 
 
 def write_manifest(snapshot: Path, slabs: Sequence[SlabFile]) -> None:

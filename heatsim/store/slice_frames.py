@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 
 from heatsim.quantity import Quantity
+from heatsim.store.chunks import FAST, Compression
 from heatsim.store.hdf5 import (
     add_axis,
     add_bounds,
@@ -48,7 +49,7 @@ class SliceFrame:
     coordinates: str = "cartesian"
 
 
-def write_slice_frame(path: Path, frame: SliceFrame) -> None:
+def write_slice_frame(path: Path, frame: SliceFrame, compression: Compression = FAST) -> None:
     """Write a slice frame atomically, making its folder if need be. Raises OSError."""
 
     def build(file: h5py.File) -> None:
@@ -70,7 +71,8 @@ def write_slice_frame(path: Path, frame: SliceFrame) -> None:
                 add_bounds(file, axis, faces)
         plane = file.create_dataset(frame.normal, data=frame.position)
         plane.attrs["units"] = "m" if (frame.coordinates, frame.normal) != ("cylindrical", "y") else "radian"
-        add_quantity(file, Quantity(frame.name, frame.unit), frame.field, frame.axes, f"time {frame.normal}")
+        quantity, coordinates = Quantity(frame.name, frame.unit), f"time {frame.normal}"
+        add_quantity(file, quantity, frame.field, frame.axes, coordinates, compression)
 
     path.parent.mkdir(exist_ok=True)
     write_hdf5(path, build)

@@ -13,6 +13,7 @@ import numpy as np
 
 from heatsim.geometry.grid import CellGrid
 from heatsim.quantity import Quantity
+from heatsim.store.chunks import FAST, Compression, read_block
 from heatsim.store.hdf5 import (
     ENDS,
     VirtualVariable,
@@ -59,8 +60,10 @@ class Snapshot:
     fields: Mapping[str, SnapshotField] = field(default_factory=dict)
 
 
-def write_snapshot(path: Path, snapshot: Snapshot, slabs: Sequence[SlabFile] = ()) -> None:
-    """Write a snapshot atomically. Needs memory for the array and its compressed image. Raises OSError.
+def write_snapshot(
+    path: Path, snapshot: Snapshot, slabs: Sequence[SlabFile] = (), compression: Compression = FAST
+) -> None:
+    """Write a snapshot atomically. Takes memory for a few chunks beside its arrays. Raises OSError.
 
     slabs: the files that have the quantity already, in place of `snapshot.temperature`, of which only the type counts.
     """
@@ -73,9 +76,11 @@ def write_snapshot(path: Path, snapshot: Snapshot, slabs: Sequence[SlabFile] = (
         if slabs:
             _add_slabs(file, snapshot, slabs)
         else:
-            add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time")
+            add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time", compression)
         for name, extra in snapshot.fields.items():
-            _add_field(file, name, extra.values, {"units": extra.unit, "long_name": extra.long_name or name})
+            # "coordinates" ties the scalar time to the field (CF 5.7).
+            attributes = {"units": extra.unit, "long_name": extra.long_name or name, "coordinates": "time"}
+            add_array(file, name, extra.values, AXES, attributes, compression)
 
     if slabs:
         write_manifest(path, slabs)
@@ -99,14 +104,18 @@ def read_snapshot(path: Path) -> Snapshot:
             grid=read_grid(file),
             time=float(file["time"][()]),
             step=int(file.attrs["step"]),
-            temperature=snapshot_dataset(file, quantity.name)[()],
+            temperature=_whole(snapshot_dataset(file, quantity.name)),
             quantity=quantity,
             title=str(file.attrs["title"]),
             fields={
-                name: SnapshotField(data[()], str(data.attrs["units"]), str(data.attrs["long_name"]))
+                name: SnapshotField(_whole(data), str(data.attrs["units"]), str(data.attrs["long_name"]))
                 for name, data in extra.items()
             },
         )
+
+
+def _whole(data: h5py.Dataset) -> np.ndarray:
+    return read_block(data, (slice(None),) * data.ndim)
 
 
 def extra_fields(file: h5py.File) -> list[str]:
@@ -142,21 +151,23 @@ def _read_edges(file: h5py.File, axis: str) -> tuple[float, ...] | None:
     return tuple(read_bounds(file, axis).tolist()) if bounds_name(axis) in file else None
 
 
-def _add_field(file: h5py.File, name: str, values: np.ndarray, attributes: Mapping[str, str]) -> None:
-    # "coordinates" ties the scalar time to the field (CF 5.7).
-    add_array(file, name, values, AXES, {**attributes, "coordinates": "time"})
-
-
 # The static file `geometry.h5`: which material each cell is made of, stored once a run.
 
 
-def write_geometry(path: Path, grid: CellGrid, material: np.ndarray, names: Sequence[str], title: str = "") -> None:
+def write_geometry(
+    path: Path,
+    grid: CellGrid,
+    material: np.ndarray,
+    names: Sequence[str],
+    title: str = "",
+    compression: Compression = FAST,
+) -> None:
     """Write the material ids (nz, ny, nx), uint8, and the name of each id, atomically. Raises OSError."""
 
     def build(file: h5py.File) -> None:
         add_header(file, title)
         add_grid(file, grid)
-        add_array(file, "material", material, AXES, _material_attributes(names))
+        add_array(file, "material", material, AXES, _material_attributes(names), compression)
 
     write_hdf5(path, build)
 

@@ -13,10 +13,11 @@ import h5py
 import numpy as np
 
 from heatsim.geometry.grid import CellGrid
+from heatsim.store.chunks import CHUNK_BYTES
 from heatsim.store.hdf5 import (
-    CHUNK_BYTES,
     VirtualVariable,
     add_header,
+    add_packed,
     add_virtual,
     attach_scales,
     lay_out_queue,
@@ -173,7 +174,7 @@ def write_mesh(path: Path, grid: CellGrid) -> None:
         for name, values in arrays.items():
             rows = max(1, min(len(values), CHUNK_BYTES * len(values) // values.nbytes))
             chunks = (rows, *values.shape[1:])
-            file.create_dataset(name, data=values, chunks=chunks, compression="gzip", compression_opts=1, shuffle=True)
+            add_packed(file, name, values, chunks=chunks)
 
     write_hdf5(path, build)
 

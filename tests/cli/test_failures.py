@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from helpers.commands import ENDLESS, SMALL, Invoke, messages, wait_for
 import heatsim as api
 from heatsim.simulation import device_selection
 from heatsim.simulation.state import State
+from heatsim.store.atomic import AtomicFile
 from heatsim.store.snapshots import read_snapshot
 
 Write = Callable[..., Path]
@@ -161,16 +163,18 @@ def full_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
     def call(suffix: str, number: int) -> None:
         from heatsim.store import hdf5
 
-        real, count = hdf5.write_atomically, 0
+        real, count = hdf5.atomic_file, 0
 
-        def write_atomically(path: Path, data: bytes | memoryview) -> None:
+        @contextmanager
+        def atomic_file(path: Path) -> Iterator[AtomicFile]:
             nonlocal count
             count += path.name.endswith(suffix)
-            if path.name.endswith(suffix) and count >= number:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-            real(path, data)
+            with real(path) as file:
+                yield file
+                if path.name.endswith(suffix) and count >= number:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-        monkeypatch.setattr(hdf5, "write_atomically", write_atomically)
+        monkeypatch.setattr(hdf5, "atomic_file", atomic_file)
 
     return call
 
@@ -190,13 +194,15 @@ def test_a_full_disk_is_one_message_and_no_hang(
     assert os.strerror(errno.ENOSPC) in str(told["error"])
 
 
-def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spool", [2**23, 20_000], ids=["in one piece", "as it grows"])
+def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Path, spool: int) -> None:
     """The operating system's own refusal, in a process of its own: no file may exceed 64 KiB."""
     text = SMALL.replace("[8, 8, 8]", "[32, 32, 24]").replace("300 + 100*x", "300 + 50*sin(1e9*x*y + 1e8*z)")
     write(text)
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
+        f"from heatsim.store import atomic; atomic.SPOOL_BYTES = {spool};"
         "from heatsim.cli.main import main; main(['run', 'case.toml', '--set', 'time.end=0.001'])"
     )
     command = [sys.executable, "-c", script]

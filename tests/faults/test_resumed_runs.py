@@ -11,6 +11,7 @@ import pytest
 import heatsim
 from faults.cases import CASES, CURVED, FIXED, GPU_CASES, TRACE, digest, scenario, write_case
 from heatsim.errors import RequestError, RunFolderError
+from heatsim.simulation import checkpointing
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import Progress
 
@@ -76,6 +77,26 @@ def test_a_run_is_extended_by_another_end(tmp_path: Path) -> None:
         resume_run(tmp_path / "extended", ["initial.temperature=3"])
     resume_run(tmp_path / "extended", [f"time.end={end}"])
     assert digest(tmp_path / "extended") == digest(unbroken.path)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_short_run_whose_checkpoint_would_be_dear_has_none_unless_asked_and_is_extended_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    text = CASES["euler"] if asked else CASES["euler"].replace("checkpoint = { every_minutes = 1e-9 }", "")
+    end, told, run = float(text.partition("end = ")[2].split()[0]), list[str](), tmp_path / "run"
+    path = write_case(tmp_path / "case", text)
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    assert (unbroken.path / "checkpoint.h5").exists()
+    monkeypatch.setattr(checkpointing, "BYTES_PER_SECOND", 1.0)
+    run_scenario(heatsim.load(path, [f"time.end={end / 2}"]), run)
+    assert (run / "checkpoint.h5").exists() is asked
+    with pytest.raises(RequestError, match="extends it"):
+        resume_run(run)
+    resume_run(run, [f"time.end={end}"], on_warnings=lambda each: told.extend(map(str, each)))
+    assert any("starts anew" in each for each in told) is not asked
+    assert digest(run) == digest(unbroken.path)
+    assert resume_run(run, [f"time.end={1.1 * end}", "output.compression=none"]).finished
 
 
 def test_a_run_whose_materials_follow_temperature_is_extended_by_another_end(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import xarray
 
 from heatsim.errors import InputFileError
-from heatsim.store.hdf5 import chunk_shape
+from heatsim.store.chunks import chunk_shape
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame
 from heatsim.store.snapshots import (
     CellGrid,

@@ -1,0 +1,197 @@
+"""Chunks of HDF5 datasets, packed and unpacked by threads: HDF5 itself does one thing at a time.
+
+What is written are the filters that every HDF5 library has, in this order: shuffle, all first bytes of the values
+before all second ones; deflate, whose stream is that of zlib; Fletcher's checksum (HDF5 file format, III.A, and
+H5_checksum_fletcher32 in its sources). ISA-L deflates several times as fast as zlib; where it is not installed, zlib
+does it. Chunks are written in their order by one thread, so a file has equal bytes on any number of threads.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any, Literal
+
+import h5py
+import numpy as np
+
+from heatsim.store.threads import in_threads, step_back
+
+isal_zlib: Any
+try:
+    from isal import isal_zlib
+except ImportError:  # no wheel for this platform
+    isal_zlib = None
+
+Compression = Literal["none", "fast", "small"]
+FAST: Compression = "fast"
+CHUNK_BYTES = 2**20
+_FILTERS = [h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32]
+_FAST_OF_ISAL, _FAST_OF_ZLIB, _SMALL = 2, 1, 6  # levels: of ISA-L 0 to 3, of zlib 1 to 9
+_WORDS = 256  # in a row of the table by which a checksum is summed
+
+
+def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Chunks of about 1 MiB at most, nearly cubes, of even sizes along each axis: a plane across any axis reads few."""
+    room = max(1, CHUNK_BYTES // itemsize)
+    chunk = dict.fromkeys(range(len(shape)), 1)
+    for done, axis in enumerate(
+        sorted(chunk, key=lambda axis: shape[axis])
+    ):  # what a short axis leaves, longer ones take
+        side = max(1, int(room ** (1.0 / (len(shape) - done)) + 1e-9))
+        chunk[axis] = -(-shape[axis] // -(-shape[axis] // side))
+        room = max(1, room // chunk[axis])
+    return tuple(chunk[axis] for axis in range(len(shape)))
+
+
+def create_packed(
+    group: h5py.Group,
+    name: str,
+    shape: Sequence[int],
+    dtype: np.dtype,
+    compression: Compression = FAST,
+    chunks: tuple[int, ...] | None = None,
+) -> h5py.Dataset:
+    """A dataset of chunks with checksums, compressed unless that is "none"; `write_chunks` fills it."""
+    filters: dict[str, Any] = {"fletcher32": True}
+    if compression != "none":
+        level = _SMALL if compression == "small" else _FAST_OF_ZLIB  # which other programs take that add to the dataset
+        filters |= {"compression": "gzip", "compression_opts": level, "shuffle": True}
+    return group.create_dataset(name, shape, dtype, chunks=chunks or chunk_shape(shape, dtype.itemsize), **filters)
+
+
+def write_chunks(
+    data: h5py.Dataset, values: np.ndarray, compression: Compression = FAST, first: Sequence[int] | None = None
+) -> None:
+    """Write `values` into a dataset of `create_packed` at the place `first` (its origin), a corner of a chunk.
+
+    They end at a corner of a chunk or at the end of the dataset. Takes a few chunks of memory for each thread.
+    """
+    chunks = data.chunks
+    origin = tuple(first or (0,) * values.ndim)
+
+    def pack(start: tuple[int, ...]) -> bytes:
+        brick = values[tuple(slice(at, at + size) for at, size in zip(start, chunks, strict=True))]
+        if brick.shape != chunks:
+            whole = np.zeros(chunks, values.dtype)
+            whole[tuple(map(slice, brick.shape))] = brick
+            brick = whole
+        return _pack(brick, compression)
+
+    starts = list(product(*(range(0, end, size) for end, size in zip(values.shape, chunks, strict=True))))
+    for start, packed in zip(starts, in_threads(pack, starts, len(starts), step_back), strict=True):
+        data.id.write_direct_chunk(tuple(map(sum, zip(origin, start, strict=True))), packed)
+
+
+def read_block(data: h5py.Dataset, block: Sequence[slice | int]) -> np.ndarray:
+    """`data[block]`, by threads where the chunks that hold it are many and packed as `create_packed` has it."""
+    cuts = [cut if isinstance(cut, slice) else slice(cut, cut + 1) for cut in block]
+    spans = [cut.indices(size) for cut, size in zip(cuts, data.shape, strict=True)]
+    if not _is_usual(data) or any(step != 1 or high <= low for low, high, step in spans):
+        return np.asarray(data[tuple(block)])
+    chunks, dtype = data.chunks, data.dtype
+    grids = [range(low // size * size, high, size) for (low, high, _), size in zip(spans, chunks, strict=True)]
+    starts = list(product(*grids))
+    if len(starts) == 1:
+        return np.asarray(data[tuple(block)])
+    found = np.empty([high - low for low, high, _ in spans], dtype)
+
+    def place(packed: tuple[tuple[int, ...], bytes]) -> None:
+        start, content = packed
+        brick = _unpack(content, dtype, chunks)
+        there, here = [], []
+        for at, size, (low, high, _) in zip(start, chunks, spans, strict=True):
+            begin, end = max(at, low), min(at + size, high)
+            there.append(slice(begin - low, end - low))
+            here.append(slice(begin - at, end - at))
+        found[tuple(there)] = brick[tuple(here)]
+
+    try:
+        deque(in_threads(place, _packed_chunks(data, starts), len(starts)), maxlen=0)
+    except _FilterLeftOut:
+        return np.asarray(data[tuple(block)])
+    return found[tuple(slice(None) if isinstance(cut, slice) else 0 for cut in block)]
+
+
+def _is_usual(data: h5py.Dataset) -> bool:
+    """Whether chunks are packed as `create_packed` has it, compressed."""
+    if not data.chunks or not data.size:
+        return False
+    creation = data.id.get_create_plist()
+    return [creation.get_filter(number)[0] for number in range(creation.get_nfilters())] == _FILTERS
+
+
+class _FilterLeftOut(Exception):
+    """A chunk has not been through all filters of its dataset."""
+
+
+def _packed_chunks(data: h5py.Dataset, starts: Iterable[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """The chunks of a dataset as they lie in the file. Raises `_FilterLeftOut`."""
+    for start in starts:
+        left_out, packed = data.id.read_direct_chunk(start)
+        if left_out:
+            raise _FilterLeftOut
+        yield start, packed
+
+
+def _pack(brick: np.ndarray, compression: Compression) -> bytes:
+    """A chunk as it lies in the file."""
+    if compression == "none":
+        packed = np.ascontiguousarray(brick).tobytes()
+    else:
+        rows = np.ascontiguousarray(brick).reshape(-1).view(np.uint8).reshape(-1, brick.itemsize)
+        packed = _deflate(np.ascontiguousarray(rows.T), compression)
+    return packed + fletcher32(packed).to_bytes(4, "little")
+
+
+def _deflate(content: np.ndarray, compression: Compression) -> bytes:
+    if compression == "small":
+        return zlib.compress(content.data, _SMALL)
+    if isal_zlib is None:
+        return zlib.compress(content.data, _FAST_OF_ZLIB)
+    return bytes(isal_zlib.compress(content, _FAST_OF_ISAL))
+
+
+def _unpack(packed: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """The values of a chunk, whose two checksums are verified. Raises ValueError."""
+    deflated, size = packed[:-4], dtype.itemsize * prod(shape)
+    if fletcher32(deflated).to_bytes(4, "little") != packed[-4:]:
+        raise ValueError("a chunk has another checksum than when it was written")
+    deflate = zlib if isal_zlib is None else isal_zlib
+    stream = deflate.decompressobj()
+    try:
+        content = stream.decompress(deflated, size + 1)  # no more, whatever a damaged or hostile file says
+    except deflate.error as error:
+        raise ValueError(f"a chunk cannot be unpacked: {error}") from None
+    if len(content) != size or not stream.eof:
+        raise ValueError("a chunk has another size than its dataset says")
+    rows = np.empty((size // dtype.itemsize, dtype.itemsize), np.uint8)
+    for number, part in enumerate(np.frombuffer(content, np.uint8).reshape(dtype.itemsize, -1)):
+        rows[:, number] = part  # in a third of the time of a transposition
+    return rows.view(dtype).reshape(shape)
+
+
+def fletcher32(content: bytes) -> int:
+    """Fletcher's checksum as HDF5 has it: sums of 16-bit words, high byte first, in ones' complement. Of an odd number
+    of bytes the last is the high byte of a word."""
+    padded = content if len(content) % 2 == 0 else content + b"\0"
+    count = len(padded) // 2
+    rows = max(1, -(-count // _WORDS))
+    words = np.zeros(rows * _WORDS, np.uint32)
+    words[words.size - count :] = np.frombuffer(padded, ">u2")  # zeros in front change no sum
+    table, sums = words.reshape(rows, _WORDS), np.uint32 if rows < 2**16 else np.uint64  # of 2^16 - 1 each
+    of_rows = table.sum(axis=1, dtype=sums).astype(np.uint64)
+    of_columns = table.sum(axis=0, dtype=sums).astype(np.uint64)
+    # The weight of a word is how many there are from it to the end: those of later rows, and those of its own.
+    later = np.arange(rows - 1, -1, -1, dtype=np.uint64) * np.uint64(_WORDS)
+    own = np.arange(_WORDS, 0, -1, dtype=np.uint64)
+    weighted = int(of_rows @ later) + int(of_columns @ own)
+    return _folded(weighted) << 16 | _folded(int(of_rows.sum()))
+
+
+def _folded(value: int) -> int:
+    """A sum in ones' complement of 16 bits, in which 0 is only the sum of nothing."""
+    return (value - 1) % 65535 + 1 if value else 0

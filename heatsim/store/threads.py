@@ -1,0 +1,54 @@
+"""Work on files that threads of this process share."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+MAX_THREADS = 32
+_NICENESS = 10
+
+
+def thread_count() -> int:
+    """Threads that pack: the cores that this process may use, or as many as NUMBA_NUM_THREADS allows."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(ValueError):
+        cores = min(cores, max(1, int(os.environ.get("NUMBA_NUM_THREADS", cores))))
+    return min(cores, MAX_THREADS)
+
+
+def in_threads(
+    action: Callable[[Item], Found], items: Iterable[Item], count: int, begin: Callable[[], None] = lambda: None
+) -> Iterator[Found]:
+    """The results of an action on each of `count` items, in their order; a few are found ahead. begin: called first in
+    each thread."""
+    threads = min(thread_count(), count)
+    if threads < 2:
+        yield from map(action, items)
+        return
+    under_way: deque[Future[Found]] = deque()
+    with ThreadPoolExecutor(threads, "heatsim-chunks", begin) as pool:
+        try:
+            for item in items:
+                under_way.append(pool.submit(action, item))
+                if len(under_way) > threads + 1:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for task in under_way:
+                task.cancel()
+
+
+def step_back() -> None:
+    """Let other threads of the run go first on a core, where the system can tell threads apart."""
+    with suppress(OSError, AttributeError):
+        if os.uname().sysname == "Linux":
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
