@@ -76,6 +76,7 @@ def test_vtk_reads_the_same_times_and_values(
     assert image.GetSpacing() == pytest.approx(snapshots[0].grid.spacing)
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("shape", SHAPES)
 def test_vtk_and_xarray_read_a_single_snapshot(
     folder: RunFolder, snapshot_of: MakeSnapshot, shape: tuple[int, int, int]
