@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
+from heatsim_kernels.runtime.log import log
 
 from heatsim import __version__
 from heatsim.errors import HeatsimError, Issue, RequestError, RunFolderError
@@ -56,15 +57,15 @@ if TYPE_CHECKING:
 TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]
 WarningCallback = Callable[[Sequence[Issue]], None]
-log = logging.getLogger("heatsim")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its folder, and what run.json says of it."""
+    """A run that has ended: its folder, what run.json says of it, and what it warned of, the scenario included."""
 
     path: Path
     info: dict[str, Any]
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
@@ -146,14 +147,16 @@ def run_scenario(
     force: bool = False,
     on_progress: ProgressCallback = lambda progress: True,
     on_warnings: WarningCallback = lambda warnings: None,
+    numbers_only: bool = False,
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
     `on_progress` is called with the progress about ten times a second and may end the run early, with a checkpoint, by
     returning False, or ask for one: see `time_loop.Request`.
-    `on_warnings` is called, before the run, with probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
-    invalid scenario, folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing
-    is written before the scenario has been found valid as a whole; what was written stays if the run fails later.
+    `on_warnings` is called, before the run, with probable mistakes in the scenario. numbers_only: see
+    `make_recorders`; no pictures are drawn at the end either. Raises `HeatsimError` in its kinds: invalid scenario,
+    folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing is written before
+    the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
@@ -161,7 +164,7 @@ def run_scenario(
     warnings = [*problem.warnings(), *growth_warnings(problem), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
-        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started)
+        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started, numbers_only)
         try:
             with _logged_to(folder.log, warnings):
                 write_atomically(folder.scenario, problem.scenario.to_toml().encode())
@@ -307,10 +310,11 @@ def open_series(path: Path) -> xarray.Dataset:
 
 
 class _Callbacks(NamedTuple):
-    """What is reported of progress, and when the command began."""
+    """What is reported of progress, when the command began, and whether only numbers are wanted."""
 
     on_progress: ProgressCallback
     started: float
+    numbers_only: bool = False
 
 
 def _run_anew(
@@ -379,8 +383,9 @@ def _run_in(
         control, asked = problem.scenario.time, problem.scenario.stop
         stop = StopCriterion(asked, control.end, control.tolerance) if asked else None
         over_time = OverTime.of(problem.scenario)
-        on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
-        outcome = _compute(folder, state, on_progress, timings, stop, over_time, saved)
+        if stops_early:
+            callbacks = callbacks._replace(on_progress=lambda progress: False)
+        outcome = _compute(folder, state, callbacks, timings, stop, over_time, saved)
     except RangeLeft:
         raise
     except BaseException as error:
@@ -400,7 +405,7 @@ def _run_in(
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
-    if outcome == "finished":
+    if outcome == "finished" and not callbacks.numbers_only:
         draw_closing_pictures(folder, problem.scenario, log.warning)
     return Run(folder.path, info)
 
@@ -430,7 +435,7 @@ def _warm_up(state: State) -> None:
 def _compute(
     folder: RunFolder,
     state: State,
-    on_progress: ProgressCallback,
+    callbacks: _Callbacks,
     timings: Timings,
     stop: StopCriterion | None,
     over_time: OverTime | None,
@@ -439,11 +444,11 @@ def _compute(
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
     writer, problem = Writer(), state.problem
     try:
-        recorders = make_recorders(problem, folder, writer)
+        recorders = make_recorders(problem, folder, writer, numbers_only=callbacks.numbers_only)
         checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
-            asked = recorders, timings, on_progress, checkpointing, stop, over_time
+            asked = recorders, timings, callbacks.on_progress, checkpointing, stop, over_time
             finished = simulate(state, *asked, watches_range=True)
         finally:
             for recorder in recorders:
@@ -543,8 +548,6 @@ def _logged_to(path: Path, warnings: Sequence[Issue], *, anew: bool = True) -> I
     # A path that is no text in the locale of the command line is written as its bytes.
     handler = logging.FileHandler(path, mode="w" if anew else "a", encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.setLevel(logging.INFO)
-    log.propagate = False
     log.addHandler(handler)
     log.info("command: %s", " ".join(sys.argv))
     for warning in warnings:

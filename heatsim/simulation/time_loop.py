@@ -57,10 +57,16 @@ class Progress:
     look: Callable[[], LiveValues] = _unknown
 
 
-# What a callback asks for: True, go on; False, save the run and stop; CHECKPOINT, save it and go on.
-Request: TypeAlias = bool | str
+# What a callback asks for: False, save the run and stop; CHECKPOINT, save it and go on; anything else, go on.
+Request: TypeAlias = object
 CHECKPOINT, END = "checkpoint", "end"
 ProgressCallback: TypeAlias = Callable[[Progress], Request]
+
+
+def stops(request: Request) -> bool:
+    """Whether a callback asks to stop: only False does, Python's or NumPy's, and not None of a function that returns
+    nothing, or 0."""
+    return isinstance(request, bool | np.bool_) and not request
 
 
 @dataclass
@@ -109,7 +115,7 @@ def simulate(
             save = _saver(checkpointing, state, steps, recorders)
             progress = partial(_progress, state, end, make_look(state))
             go_on = on_progress(progress())
-            if not go_on:
+            if stops(go_on):
                 return False
             for event, due in agenda:
                 for _ in steps.advance(event):
@@ -167,10 +173,11 @@ def _saver(
     """What writes a checkpoint if one is requested or due, and returns whether the run goes on."""
 
     def save(request: Request) -> bool:
-        stops = request in (False, END)
-        if checkpointing is not None and (stops or request == CHECKPOINT or checkpointing.is_due(state.time)):
+        ends = stops(request) or (isinstance(request, str) and request == END)
+        wanted = ends or (isinstance(request, str) and request == CHECKPOINT)
+        if checkpointing is not None and (wanted or checkpointing.is_due(state.time)):
             checkpointing.save(state, steps, recorders)
-        return not stops
+        return not ends
 
     return save
 
