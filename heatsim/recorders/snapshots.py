@@ -75,7 +75,7 @@ class SnapshotRecorder:
             if not_looked_at and not all(np.isfinite(plane).all() for plane in values):
                 raise NotFiniteError.at(step, time)
             write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields), slabs)
-            self._series.append(path)
+            self._series.add(path)
 
         return write
 
@@ -91,7 +91,10 @@ class SnapshotRecorder:
         self._series.write()
 
     def close(self, finished: bool) -> None:
-        """Nothing is left to do: the writer finishes what it was given."""
+        """Have the series take in what it has not yet."""
+        if self._count:
+            with self._writer.room(0) as submit:
+                submit(self._series.catch_up)
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SnapshotRecorder]:

@@ -20,7 +20,7 @@ import numpy as np
 from heatsim_kernels.runtime.log import log
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, Issue, RequestError, RunFolderError
+from heatsim.errors import HeatsimError, InputFileError, Issue, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -46,6 +46,7 @@ from heatsim.store.atomic import write_atomically
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
+from heatsim.store.series import complete_series
 from heatsim.store.tables import read_hotspots, read_last_row
 
 if TYPE_CHECKING:
@@ -304,9 +305,18 @@ def open_series(path: Path) -> xarray.Dataset:
     import xarray
 
     folder = RunFolder.open(path)
+    with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
+        complete_series(folder)
     if not folder.series.is_file():
-        raise RunFolderError(f"{path}: the run has no snapshots yet")
+        raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
     return xarray.open_dataset(folder.series, engine="h5netcdf")
+
+
+def _held(folder: RunFolder) -> str:
+    """What a run folder has in place of snapshots."""
+    names = [name for name in (*TABLES, "slices") if (folder.path / name).exists()]
+    held = [name for name in names if name != "slices" or folder.slice_names()]
+    return f"it has {', '.join(held) or 'none of the tables'}, and output.snapshots asks for them"
 
 
 class _Callbacks(NamedTuple):
