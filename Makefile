@@ -2,6 +2,7 @@
 # make test  set everything up and run the checks and the tests
 # make long  run the tests that only add pairs of what is tested one by one
 # make quick run the most telling tests, in a minute and a half
+# make lowest  run the quick start and a test of each extra with the lowest versions of all packages
 # make docs  build the documentation site, and run the scenarios of its gallery
 # make faults plant faults by the thousand and print the counts
 PYTHON ?= python3
@@ -12,7 +13,7 @@ SCENARIO ?= scenarios/quick_start.toml
 # Bytecode is kept: else each of the many processes that tests start would compile the packages that it imports.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
 
-.PHONY: run test long quick docs faults lint clean
+.PHONY: run test long quick lowest docs faults lint clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +54,19 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
 
 quick: $(VENV)/.installed-dev
 	$(PYTEST) -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
+
+# In an environment of its own, with the lowest versions that pyproject.toml allows: without cu12 and nccl, which are for GPUs.
+# Old packages warn of what is newer: warnings are no errors here.
+LOWEST := build/lowest
+EXTRAS := 3d,cu13,gds,images,movie,mpi,stl,sweep,xarray,zth
+lowest: $(VENV)/.installed-dev
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[$(EXTRAS)]' \
+	  'hypothesis>=6.100' 'mpich>=4.3' 'pytest>=8.2' 'pytest-xdist>=3.6'
+	$(LOWEST)/bin/heatsim run scenarios/quick_start.toml --output build/lowest-run --force --quiet
+	$(LOWEST)/bin/heatsim bench integrators --help > /dev/null
+	$(LOWEST)/bin/python -m pytest -q -m "lowest and not gpu" -o filterwarnings=default tests
 
 # Kills, signals, damaged, mutated and hostile files by the thousand; prints counts. About two hours and a half.
 faults: $(VENV)/.installed-dev

@@ -8,13 +8,16 @@ data = heatsim.open(run)          # an xarray Dataset, read lazily
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import numpy as np
     import xarray
 
+    from heatsim import errors as errors
+    from heatsim.arguments import FilePath, Overrides
+    from heatsim.errors import HeatsimError, HeatsimWarning
     from heatsim.homogenisation.conductivity import EffectiveConductivity
     from heatsim.impedance.responses import ThermalImpedance
     from heatsim.scenario import Scenario
@@ -23,79 +26,170 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.sweeps.gradients import Gradient
 
 __version__ = "0.1.0"
-__all__ = ["effective", "evaluate", "gradient", "load", "open", "resume", "run", "zth"]
+__all__ = [
+    "EffectiveConductivity",
+    "Gradient",
+    "HeatsimError",
+    "HeatsimWarning",
+    "Progress",
+    "Run",
+    "Scenario",
+    "ThermalImpedance",
+    "effective",
+    "errors",
+    "evaluate",
+    "gradient",
+    "load",
+    "open",
+    "open_sweep",
+    "resume",
+    "run",
+    "zth",
+]
+_HOMES = {
+    "EffectiveConductivity": "heatsim.homogenisation.conductivity",
+    "Gradient": "heatsim.sweeps.gradients",
+    "HeatsimError": "heatsim.errors",
+    "HeatsimWarning": "heatsim.errors",
+    "Progress": "heatsim.simulation.time_loop",
+    "Run": "heatsim.simulation.run",
+    "Scenario": "heatsim.scenario",
+    "ThermalImpedance": "heatsim.impedance.responses",
+}  # public name -> the module that defines it
 
 
-def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
-    """Load a scenario file; `overrides` such as "time.end=10" come on top.
+def __getattr__(name: str) -> Any:
+    """Import a public class where it is first used (PEP 562)."""
+    if name == "errors":
+        return import_module("heatsim.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
-    trust: whether it may name data files outside its own folder.
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted([*__all__, "__version__"])
+
+
+def load(path: FilePath, overrides: Overrides = (), *, trust: bool = False) -> Scenario:
+    """Load a scenario file.
+
+    Args:
+        path: a TOML file.
+        overrides: what comes on top, {"time.end": 10} or ["time.end=10"].
+        trust: whether it may name data files outside its own folder.
 
     Raises `heatsim.errors.ScenarioError` with everything that is wrong with it.
     """
-    from heatsim import scenario
+    from heatsim import arguments, scenario
 
-    return scenario.load(path, overrides, trust=trust)
+    with arguments.spoken_in_python():
+        return scenario.load(arguments.path_of(path, "path"), arguments.overrides_of(overrides), trust=trust)
 
 
 def run(
-    scenario: Scenario,
-    output: Path | str | None = None,
+    scenario: Scenario | FilePath,
+    output: FilePath | None = None,
     *,
+    overrides: Overrides = (),
     force: bool = False,
-    on_progress: Callable[[Progress], bool | str] = lambda progress: True,
+    on_progress: Callable[[Progress], object] | None = None,
+    progress: bool = False,
 ) -> Run:
     """Run a scenario; the results go to the folder `output`, by default `outputs/<scenario>`.
 
-    `on_progress` is called with the progress and may end the run early, with a checkpoint, by returning
-    False. Raises
-    `heatsim.errors.HeatsimError`.
-    """
-    from heatsim.simulation import run as runs
+    Args:
+        scenario: a TOML file, or what `load` made of one.
+        output: a folder that is made.
+        overrides: as for `load`.
+        force: whether an earlier run in that folder is replaced.
+        on_progress: told the progress about ten times a second. It ends the run early, with a checkpoint, by
+            returning False, and asks for a checkpoint by "checkpoint"; anything else goes on.
+        progress: whether the progress is drawn, in place, in a notebook or on stderr.
 
-    return runs.run_scenario(scenario, output, force=force, on_progress=on_progress)
+    Warns by `warnings`, in the category `heatsim.HeatsimWarning`. Ctrl-C saves the run, then raises KeyboardInterrupt.
+    Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim import arguments
+    from heatsim.progress import with_progress
+    from heatsim.simulation import run as runs
+    from heatsim.simulation.interrupts import saved_on_interrupt
+
+    with arguments.spoken_in_python():
+        folder = None if output is None else arguments.path_of(output, "output")
+        told, given = arguments.Warnings(), arguments.scenario_of(scenario, overrides)
+        shown = with_progress(given, arguments.callback_of(on_progress), progress)
+        with shown as callback, saved_on_interrupt(callback) as asked:
+            done = runs.run_scenario(given, folder, force=force, on_progress=asked, on_warnings=told)
+        return told.close(done)
 
 
 def resume(
-    run: Run | Path | str,
-    overrides: Sequence[str] = (),
+    run: Run | FilePath,
+    overrides: Overrides = (),
     *,
-    on_progress: Callable[[Progress], bool | str] = lambda progress: True,
+    on_progress: Callable[[Progress], object] | None = None,
+    progress: bool = False,
 ) -> Run:
-    """Go on with a run that was stopped or killed, from its last checkpoint; "time.end=20" in `overrides` extends it.
+    """Go on with a run that was stopped or killed, from its last checkpoint.
 
-    Raises `heatsim.errors.HeatsimError`.
+    {"time.end": 20} in `overrides` extends it. A run without a checkpoint starts anew, and a `heatsim.HeatsimWarning`
+    says so. Otherwise as `run`. Raises `heatsim.errors.HeatsimError`.
     """
+    from heatsim import arguments
+    from heatsim.progress import with_progress
     from heatsim.simulation import run as runs
+    from heatsim.simulation.interrupts import saved_on_interrupt
 
-    path = run.path if isinstance(run, runs.Run) else Path(run)
-    return runs.resume_run(path, overrides, on_progress=on_progress)
+    with arguments.spoken_in_python():
+        path, texts, told = arguments.folder_of(run), arguments.overrides_of(overrides), arguments.Warnings()
+        given = runs.load_changed(path, texts)
+        shown = with_progress(given, arguments.callback_of(on_progress), progress)
+        with shown as callback, saved_on_interrupt(callback) as asked:
+            done = runs.resume_run(path, texts, on_progress=asked, on_warnings=told)
+        return told.close(done)
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, Any], output: Path | str | None = None
+    scenario: Scenario | FilePath,
+    parameters: Overrides = (),
+    output: FilePath | None = None,
+    *,
+    overrides: Overrides = (),
 ) -> dict[str, float | None]:
     """The results of one run of a scenario file with other parameters, by name: a function for SciPy, Optuna or SALib.
 
     Args:
         scenario: a TOML file, or what `load` made of one, overrides included.
         parameters: values of its `[parameters]`, or of keys with dots; numbers, or texts with a unit as "2 mm"; of keys
-            names and lists, too.
-        output: folder to keep the run in; by default nothing is kept.
+            names and lists, too. A mapping, or texts "h=10".
+        output: folder to keep the run in; by default nothing is kept, and neither pictures nor snapshots are made.
+        overrides: as for `load`, before the parameters.
 
     Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
     each face. Raises `heatsim.errors.HeatsimError`.
     """
+    from heatsim import arguments
     from heatsim.sweeps import runs
 
-    return runs.evaluate(scenario, parameters, output)
+    with arguments.spoken_in_python():
+        told, given = arguments.Warnings(), arguments.scenario_of(scenario, overrides)
+        folder = None if output is None else arguments.path_of(output, "output")
+        values, run = runs.evaluate(given, arguments.values_of(parameters), folder, told)
+        told.close(run)
+        return values
 
 
 def gradient(
-    scenario: Path | str | Scenario,
+    scenario: Scenario | FilePath,
     of: str,
-    with_respect_to: Sequence[str] = (),
-    parameters: Mapping[str, Any] | None = None,
+    with_respect_to: Sequence[str] | str = (),
+    parameters: Overrides | None = None,
+    *,
+    overrides: Overrides = (),
 ) -> Gradient:
     """The gradient of a result of a steady state, for the cost of one more solve whatever the number of parameters.
 
@@ -106,43 +200,69 @@ def gradient(
             "max_smooth(T, 'die', 0.5)", a probe inside, or a heat.
         with_respect_to: names of its `[parameters]`, or keys with dots such as "materials.die.conductivity".
         parameters: values as for `evaluate`, at which the gradient is found.
+        overrides: as for `load`.
 
     Gives `value`, `derivatives` by name, and of each cell, (nz, ny, nx): `by_source`, what a watt there would add, K/W,
     or 1 for a heat; `by_conductivity`, the derivative by the logarithm of the conductivity there, K or W. Raises
     `heatsim.errors.HeatsimError`.
     """
+    from heatsim import arguments
     from heatsim.sweeps import gradients
 
-    return gradients.find_gradient(scenario, of, with_respect_to, parameters or {})
+    with arguments.spoken_in_python():
+        given, values = arguments.scenario_of(scenario, overrides), arguments.values_of(parameters or ())
+        names = arguments.names_of(with_respect_to, "with_respect_to")
+        return gradients.find_gradient(given, arguments.text_of(of, "of"), names, values)
 
 
-def zth(scenario: Scenario, first: float | None = None, per_decade: int = 10) -> ThermalImpedance:
+def zth(
+    scenario: Scenario | FilePath, first: float | None = None, per_decade: int = 10, *, overrides: Overrides = ()
+) -> ThermalImpedance:
     """The thermal impedance of a linear scenario: what its probes and regions warm for 1 W of each source, over time.
 
     Args:
-        scenario: from `load`.
+        scenario: a TOML file, or what `load` made of one.
         first: the first time, s; a millionth of `time.end`, which is the last, if left out.
         per_decade: times in a decade.
+        overrides: as for `load`.
 
     `rises` of what comes back adds up the responses to any powers. Raises `heatsim.errors.HeatsimError`.
     """
+    from heatsim import arguments
     from heatsim.impedance import responses
 
-    return responses.find_impedance(scenario, first, per_decade)
+    with arguments.spoken_in_python():
+        begin = None if first is None else arguments.number_of(first, "first")
+        each = arguments.number_of(per_decade, "per_decade", whole=True)
+        return responses.find_impedance(arguments.scenario_of(scenario, overrides), begin, int(each))
 
 
-def open(run: Run | Path | str) -> xarray.Dataset:
+def open(run: Run | FilePath) -> xarray.Dataset:
     """Open the snapshots of a run lazily: `temperature` (time, z, y, x) and its coordinates, SI units.
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """
+    from heatsim import arguments
     from heatsim.simulation import run as runs
 
-    return runs.open_series(run.path if isinstance(run, runs.Run) else Path(run))
+    with arguments.spoken_in_python():
+        return runs.open_series(arguments.folder_of(run))
+
+
+def open_sweep(folder: FilePath) -> xarray.Dataset:
+    """The table of a sweep: a variable for each value, with its unit as attribute, over the parameters.
+
+    Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.InputFileError`.
+    """
+    from heatsim import arguments
+    from heatsim.sweeps import table
+
+    with arguments.spoken_in_python():
+        return table.open_sweep(arguments.path_of(folder, "folder"))
 
 
 def effective(
-    image: np.ndarray | Path | str,
+    image: np.ndarray | FilePath,
     phases: Mapping[int, float],
     directions: str = "xyz",
     *,
@@ -164,9 +284,13 @@ def effective(
 
     Raises `heatsim.errors.HeatsimError`.
     """
+    from heatsim import arguments
     from heatsim.homogenisation import conductivity, media
-    from heatsim.store.inputs import Volume, read_volume
 
-    volume = read_volume(Path(image)) if isinstance(image, str | Path) else Volume(image)
-    medium = media.make_medium(volume.values, phases, voxel or volume.voxel or (1.0, 1.0, 1.0))
-    return conductivity.find_conductivity(medium, directions, sides=sides, tolerance=tolerance, device=device)
+    with arguments.spoken_in_python():
+        volume, given = arguments.volume_of(image), arguments.phases_of(phases)
+        edges = arguments.voxel_of(voxel) if voxel is not None else volume.voxel or (1.0, 1.0, 1.0)
+        medium = media.make_medium(volume.values, given, edges)
+        asked = arguments.text_of(directions, "directions"), arguments.text_of(sides, "sides")
+        precise, where = arguments.number_of(tolerance, "tolerance"), arguments.text_of(device, "device")
+        return conductivity.find_conductivity(medium, asked[0], sides=asked[1], tolerance=precise, device=where)

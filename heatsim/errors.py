@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+
+class HeatsimWarning(UserWarning):
+    """The category of all that `heatsim.run`, `resume` and `evaluate` warn of, by `warnings`."""
 
 
 class HeatsimError(Exception):
-    """Base of all errors that are reported in one message, without a traceback."""
+    """Base of all errors that are reported in one message, without a traceback. They may be pickled."""
 
     exit_code = 1
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """What is wrong, one by one: of a `ScenarioError` all that was found, of another error that one."""
+        return (Issue(str(self)),)
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Say it in other words, text by text."""
+        self.args = tuple(words(each) if isinstance(each, str) else each for each in self.args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, whatever its class is made of: `Exception` would make it of its message."""
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[HeatsimError], args: tuple[Any, ...], state: dict[str, Any]) -> HeatsimError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 @dataclass(frozen=True)
@@ -33,13 +57,26 @@ class Issue:
 
 
 class ScenarioError(HeatsimError):
-    """The scenario is not valid; holds every flaw that was found."""
+    """The scenario is not valid; `issues` has every flaw that was found."""
 
     exit_code = 2
 
-    def __init__(self, flaws: Sequence[Issue]) -> None:
-        super().__init__("\n".join(str(flaw) for flaw in flaws))
-        self.flaws = tuple(flaws)
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        super().__init__("\n".join(map(str, issues)))
+        self._issues = tuple(issues)
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """All that is wrong, in the order of the file."""
+        return self._issues
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Say it in other words, issue by issue."""
+        self._issues = tuple(
+            replace(each, message=words(each.message), file=words(each.file), hint=words(each.hint))
+            for each in self._issues
+        )
+        self.args = ("\n".join(map(str, self._issues)),)
 
 
 class InputFileError(HeatsimError):

@@ -26,9 +26,12 @@ ROOMS = {
         "heatsim.homogenisation",
         "heatsim.store.inputs",
         "heatsim.cli.main",
+        "heatsim.progress",
+        "heatsim.arguments",
         "numpy",
         "xarray",
     },
+    "heatsim.progress": {"heatsim.plots", "IPython"},
     "heatsim.errors": {"heatsim.errors"},
     "heatsim.quantity": set(),
     "heatsim.scenario": {

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from heatsim.cli.options import device_option, write_option
+from heatsim.cli.options import ParamType, device_option, write_option
 
 TABLE = "Put the table into a document, in place of this device's last one"
 _precision = click.option(
@@ -17,7 +17,7 @@ _precision = click.option(
 _json = click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
 
 
-class _IntegratorName(click.ParamType[str]):
+class _IntegratorName(ParamType):
     """The name of an integrator that the benchmark takes; the names are loaded when they are asked for."""
 
     name = "integrator"
@@ -28,8 +28,8 @@ class _IntegratorName(click.ParamType[str]):
 
         return click.Choice(NAMES)
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        return self._names().get_metavar(param, ctx)
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+        return f"[{'|'.join(self._names().choices)}]"  # without the context, which click gives from 8.2 on
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return self._names().convert(value, param, ctx)

@@ -7,11 +7,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from heatsim.errors import Issue
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # click has it generic from 8.4 on
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,7 +48,7 @@ class Temperature(NamedTuple):
     unit: str
 
 
-class Measure(click.ParamType[Any]):
+class Measure(ParamType):
     """A number with a unit or without one: 0.005 or 5mm. A temperature keeps its unit."""
 
     def __init__(self, units: Units | tuple[str, ...]) -> None:
@@ -66,7 +71,7 @@ class Measure(click.ParamType[Any]):
         return number * self._units.get(unit, 1.0)
 
 
-class NumberList(click.ParamType[Any]):
+class NumberList(ParamType):
     """So many numbers with commas between them, each with a unit or without."""
 
     def __init__(self, count: int, units: Units | None = None) -> None:

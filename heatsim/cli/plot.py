@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, run_folder, to_run_unit
+from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, ParamType, run_folder, to_run_unit
 from heatsim.errors import RequestError, RunFolderError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TABLES = ("probes", "regions", "energy", "melt_pool")
 FORMATS = ("png", "svg", "pdf")
 
 
-class _Range(click.ParamType[Any]):
+class _Range(ParamType):
     """`run`, `frame`, or the two ends."""
 
     name = "run|frame|LOW,HIGH"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import count
 from math import isinf
 from typing import TYPE_CHECKING, Protocol
+
+from heatsim.progress import ProgressWords
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -20,13 +21,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from heatsim.scenario import Scenario
-    from heatsim.simulation.time_loop import LiveValues, Progress
+    from heatsim.simulation.time_loop import Progress
 
 LINE_EVERY = 10.0  # s
-_LOOK_EVERY, _LOOK_SHARE = 0.25, 50.0  # s between looks at the field, and how many times as long as a look
-_SPARKS = 24  # of a sparkline
-_BARS = "▁▂▃▄▅▆▇█"
-_PREFIXES = ((1e12, "T "), (1e9, "G "), (1e6, "M "), (1e3, "k "))
 
 
 class Show(Protocol):
@@ -74,82 +71,6 @@ def _can_redraw() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
-class ProgressWords:
-    """What is reported of the progress of a run, and when its field is read for that."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        from heatsim.plots.units import unit_symbol
-
-        probes = scenario.output.probes
-        self._unit, self._probe = unit_symbol(scenario.unit), probes[0].name if probes else ""
-        self._clock, self._history = Clock(), list[float]()
-        self._values: LiveValues | None = None
-        self._next_look = 0.0
-
-    def elapsed(self) -> float:
-        """Seconds since computing began."""
-        return self._clock.elapsed()
-
-    def look(self, progress: Progress) -> None:
-        """Read the field, so seldom that it takes no more than a fiftieth of the time."""
-        now = self._clock.elapsed()
-        if now < self._next_look:
-            return
-        self._values = progress.look()
-        self._next_look = now + max(_LOOK_EVERY, _LOOK_SHARE * (self._clock.elapsed() - now))
-        if self._values.probe == self._values.probe:
-            self._history.append(self._values.probe)
-            del self._history[:-_SPARKS]
-
-    def time(self, progress: Progress) -> str:
-        """How far the run is."""
-        from heatsim.plots.units import format_time
-
-        if isinf(progress.end):
-            return f"to the steady state, step {progress.steps}"
-        return f"t = {format_time(progress.time, progress.end)} of {format_time(progress.end)}, step {progress.steps}"
-
-    def rate(self, progress: Progress) -> str:
-        """Cell updates a second, in a unit in which they are 1 at least; nothing before the first."""
-        return rate_text((progress.sweeps or progress.steps) * progress.cells, self._clock.elapsed())
-
-    def extremes(self) -> str:
-        """The range of temperatures."""
-        return f"{self._values.lowest:.5g} to {self._values.highest:.5g} {self._unit}" if self._values else ""
-
-    def probe(self) -> str:
-        """The first probe, as a sparkline and a number."""
-        if not self._history:
-            return ""
-        return f"{self._probe} {sparkline(self._history)} {self._history[-1]:.5g} {self._unit}"
-
-    def left(self, progress: Progress) -> str:
-        """The time that is left, if it goes on so."""
-        if isinf(progress.end) or progress.time <= 0:
-            return ""
-        seconds = self._clock.elapsed() * (progress.end / progress.time - 1)
-        minutes, seconds = divmod(round(seconds), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02d}:{seconds:02d} left" if hours else f"{minutes}:{seconds:02d} left"
-
-
-def rate_text(updates: float, seconds: float) -> str:
-    """Updates of cells a second, in words with three digits."""
-    rate = updates / seconds if seconds > 0 else 0.0
-    if rate <= 0:
-        return ""
-    size, prefix = next((each for each in _PREFIXES if rate >= each[0]), (1.0, ""))
-    return f"{rate / size:.3g} {prefix}cell updates/s"
-
-
-def sparkline(values: Sequence[float]) -> str:
-    """Values as a row of bars."""
-    low, high = min(values), max(values)
-    if high <= low:
-        return _BARS[0] * len(values)
-    return "".join(_BARS[int((value - low) / (high - low) * (len(_BARS) - 1) + 0.5)] for value in values)
-
-
 @contextmanager
 def _terminal(words: ProgressWords) -> Iterator[Show]:
     from rich.console import Console, Group
@@ -181,20 +102,6 @@ class _TerminalShow:
 
     def compiling(self, text: str) -> None:
         self._bar.update(self._task, description=text)
-
-
-class Clock:
-    """Seconds since it was first asked, which is when computing began."""
-
-    def __init__(self) -> None:
-        self._begun: float | None = None
-
-    def elapsed(self) -> float:
-        """Seconds since the first call."""
-        now = time.perf_counter()
-        if self._begun is None:
-            self._begun = now
-        return now - self._begun
 
 
 class _Lines:

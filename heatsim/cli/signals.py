@@ -12,6 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from heatsim.errors import RequestError
+from heatsim.simulation.interrupts import in_compiler
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,7 +58,7 @@ class StopRequests:
         if self.ended_by is not None:
             os._exit(128 + number)
         self.ended_by = number
-        if not self.stepping and not _in_compiler(frame):
+        if not self.stepping and not in_compiler(frame):
             raise Interrupted(number)
 
     def request(self, progress: Progress) -> Request:
@@ -101,16 +102,6 @@ def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
         os.close(writer)  # which ends the thread
         for number, handler in earlier.items():
             signal.signal(number, handler)
-
-
-def _in_compiler(frame: FrameType | None) -> bool:
-    """Whether a frame is called by the compiler. It calls Python back from LLVM, where an exception is lost, and what
-    was compiled half is taken for whole."""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("numba.", "numba_cuda.", "llvmlite.")):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _end_what_compiles(requests: StopRequests, reader: int) -> None:

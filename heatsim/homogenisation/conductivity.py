@@ -190,6 +190,8 @@ def find_conductivity(
     """
     if sides not in SIDES:
         raise RequestError(f"sides: expected one of {', '.join(SIDES)}, found {sides!r}")
+    if not directions or not set(directions) <= set(AXES):
+        raise RequestError(f"directions: expected some of {', '.join(AXES)}, found {directions!r}")
     if not 0.0 < tolerance < 1.0:
         raise RequestError(f"tolerance: expected a number between 0 and 1, found {tolerance:g}")
     begun, along = time.perf_counter(), {}

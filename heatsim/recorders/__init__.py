@@ -61,36 +61,67 @@ class TableRecorder:
         self._table.close()
 
 
+class Silent:
+    """Keeps nothing at some times, at which steps end all the same: so that a run of which only numbers are wanted has
+    the bits of the whole run."""
+
+    late = True
+
+    def __init__(self, times: tuple[float, ...]) -> None:
+        self.times = times
+
+    def record(self, state: State) -> None:
+        """Nothing."""
+
+    def state(self) -> dict[str, int]:
+        """Nothing."""
+        return {}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Nothing."""
+
+    def close(self, finished: bool) -> None:
+        """Nothing."""
+
+
 class RecorderEntry(NamedTuple):
     """A kind of recorder.
 
     module: whose `make(problem, folder, writer)` gives the recorders that a scenario asks for, in a list; table: the
     file that they write in the run folder, or "" if they write where the folder has places of its own; label: of that
-    file in what `heatsim info` prints.
+    file in what `heatsim info` prints; numbers: whether what they keep is a few numbers, and no fields or pictures.
     """
 
     module: str
     table: str = ""
     label: str = ""
+    numbers: bool = True
 
 
 # In the order in which they record and end: hot spots are searched for on slices, so these come before.
 RECORDERS = {
-    "slices": RecorderEntry("heatsim.recorders.slices"),
-    "snapshots": RecorderEntry("heatsim.recorders.snapshots"),
+    "slices": RecorderEntry("heatsim.recorders.slices", numbers=False),
+    "snapshots": RecorderEntry("heatsim.recorders.snapshots", numbers=False),
     "probes": RecorderEntry("heatsim.recorders.probes", "probes.csv", "probes"),
     "regions": RecorderEntry("heatsim.recorders.regions", "regions.csv", "regions"),
     "melt_pool": RecorderEntry("heatsim.recorders.melt_pool", "melt_pool.csv", "melt pool"),
-    "hotspots": RecorderEntry("heatsim.recorders.hotspots", "hotspots.csv", "hot spots"),
+    "hotspots": RecorderEntry("heatsim.recorders.hotspots", "hotspots.csv", "hot spots", numbers=False),
     "results": RecorderEntry("heatsim.recorders.results", "results.csv", "results"),
     "energy": RecorderEntry("heatsim.recorders.energy", "energy.csv", "energy ledger"),
 }
 TABLES = tuple(entry.table for entry in RECORDERS.values() if entry.table)
 
 
-def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
-    """The recorders that the scenario asks for."""
+def make_recorders(
+    problem: Problem, folder: RunFolder, writer: Writer, *, numbers_only: bool = False
+) -> list[Recorder]:
+    """The recorders that the scenario asks for. numbers_only: without fields and pictures, though steps end as if these
+    were kept."""
     recorders: list[Recorder] = []
+    if numbers_only:
+        output, end = problem.scenario.output, problem.scenario.time.last_time
+        recorders += [Silent(tuple(each.times(end))) for each in (output.snapshots, *output.slices)]
     for entry in RECORDERS.values():
-        recorders += import_module(entry.module).make(problem, folder, writer)
+        if entry.numbers or not numbers_only:
+            recorders += import_module(entry.module).make(problem, folder, writer)
     return recorders

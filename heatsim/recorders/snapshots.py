@@ -81,7 +81,7 @@ class SnapshotRecorder:
                 raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
             write_snapshot(path, snapshot, slabs, scenario.output.compression)
-            self._series.append(path)
+            self._series.add(path)
 
         return write
 
@@ -97,7 +97,10 @@ class SnapshotRecorder:
         self._series.write()
 
     def close(self, finished: bool) -> None:
-        """Nothing is left to do: the writer finishes what it was given."""
+        """Have the series take in what it has not yet."""
+        if self._count:
+            with self._writer.room(0) as submit:
+                submit(self._series.catch_up)
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SnapshotRecorder]:

@@ -160,7 +160,7 @@ def _from_file(file: Path, name: str | None) -> tuple[dict[str, Any], str]:
     try:
         content = parse_document(read_text(file), file).data
     except ScenarioError as error:
-        raise validation_error_at(("file",), str(error.flaws[0]).removeprefix("error: ")) from None
+        raise validation_error_at(("file",), str(error.issues[0]).removeprefix("error: ")) from None
     unit = content.get("temperature_unit", "K")
     if unit not in ABSOLUTE_ZERO:
         raise validation_error_at(("file",), f'expected temperature_unit "K" or "degC" in {file.name}')

@@ -183,6 +183,8 @@ def toml_value(value: Any) -> str:
     """A value as TOML has it, on one line."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_value(str(key))} = {toml_value(each)}' for key, each in value.items())}}}"
     return tomli_w.dumps({"a": value}).removeprefix("a = ").strip()
 
 

@@ -8,10 +8,10 @@ J. Numer. Anal. 49 (2011) 1715), which in a linear body converges as GMRES does.
 
 from __future__ import annotations
 
-import logging
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.runtime.log import log
 
 from heatsim.errors import NotSettledError
 from heatsim.integrators import make_field, start_integrator
@@ -19,12 +19,11 @@ from heatsim.integrators.auto import DEFAULT_TOLERANCE
 from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.simulation.state import State
-from heatsim.simulation.time_loop import Progress, ProgressCallback
+from heatsim.simulation.time_loop import Progress, ProgressCallback, stops
 
 MAX_PERIODS = 60
 REMEMBERED = 5  # periods that the next start is combined of
 LEAST_PIVOT = 1e-12  # of the combination: periods that tell nothing new take no part
-log = logging.getLogger("heatsim")
 
 
 class PeriodicState(NamedTuple):
@@ -72,7 +71,7 @@ def _after_a_period(
     with np.errstate(over="ignore", invalid="ignore"):
         steps = start_integrator(state)
         for _ in steps.advance(period):
-            if not on_progress(Progress(0.0, end, 0, cells)):
+            if stops(on_progress(Progress(0.0, end, 0, cells))):
                 return None
         require_finite(state.field.is_finite(), state)
     return np.asarray(state.field.host(), np.float64)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
+from heatsim_kernels.runtime.log import log
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, Issue, RequestError, RunFolderError
+from heatsim.errors import HeatsimError, InputFileError, Issue, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -46,6 +47,7 @@ from heatsim.store.atomic import write_atomically
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
+from heatsim.store.series import complete_series
 from heatsim.store.tables import read_hotspots, read_last_row
 
 if TYPE_CHECKING:
@@ -57,15 +59,15 @@ if TYPE_CHECKING:
 TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]
 WarningCallback = Callable[[Sequence[Issue]], None]
-log = logging.getLogger("heatsim")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its folder, and what run.json says of it."""
+    """A run that has ended: its folder, what run.json says of it, and what it warned of, the scenario included."""
 
     path: Path
     info: dict[str, Any]
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
@@ -152,14 +154,16 @@ def run_scenario(
     force: bool = False,
     on_progress: ProgressCallback = lambda progress: True,
     on_warnings: WarningCallback = lambda warnings: None,
+    numbers_only: bool = False,
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
     `on_progress` is called with the progress about ten times a second and may end the run early, with a checkpoint, by
     returning False, or ask for one: see `time_loop.Request`.
-    `on_warnings` is called, before the run, with probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
-    invalid scenario, folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing
-    is written before the scenario has been found valid as a whole; what was written stays if the run fails later.
+    `on_warnings` is called, before the run, with probable mistakes in the scenario. numbers_only: see
+    `make_recorders`; no pictures are drawn at the end either. Raises `HeatsimError` in its kinds: invalid scenario,
+    folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing is written before
+    the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
@@ -167,7 +171,7 @@ def run_scenario(
     warnings = [*problem.warnings(), *growth_warnings(problem), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
-        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started)
+        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started, numbers_only)
         try:
             with _logged_to(folder.log, warnings):
                 write_atomically(folder.scenario, problem.scenario.to_toml().encode())
@@ -309,16 +313,26 @@ def open_series(path: Path) -> xarray.Dataset:
     import xarray
 
     folder = RunFolder.open(path)
+    with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
+        complete_series(folder)
     if not folder.series.is_file():
-        raise RunFolderError(f"{path}: the run has no snapshots yet")
+        raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
     return xarray.open_dataset(folder.series, engine="h5netcdf")
 
 
+def _held(folder: RunFolder) -> str:
+    """What a run folder has in place of snapshots."""
+    names = [name for name in (*TABLES, "slices") if (folder.path / name).exists()]
+    held = [name for name in names if name != "slices" or folder.slice_names()]
+    return f"it has {', '.join(held) or 'none of the tables'}, and output.snapshots asks for them"
+
+
 class _Callbacks(NamedTuple):
-    """What is reported of progress, and when the command began."""
+    """What is reported of progress, when the command began, and whether only numbers are wanted."""
 
     on_progress: ProgressCallback
     started: float
+    numbers_only: bool = False
 
 
 def _run_anew(
@@ -388,8 +402,9 @@ def _run_in(
         stop = StopCriterion(asked, control.end, control.tolerance) if asked else None
         over_time = OverTime.of(problem.scenario)
         timings.preparing = time.perf_counter() - started
-        on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
-        outcome = _compute(folder, state, on_progress, timings, stop, over_time, saved)
+        if stops_early:
+            callbacks = callbacks._replace(on_progress=lambda progress: False)
+        outcome = _compute(folder, state, callbacks, timings, stop, over_time, saved)
     except RangeLeft:
         raise
     except BaseException as error:
@@ -409,7 +424,7 @@ def _run_in(
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
-    if outcome == "finished":
+    if outcome == "finished" and not callbacks.numbers_only:
         with timings.counted("pictures"):
             draw_closing_pictures(folder, problem.scenario, log.warning)
         info["timings"] = _seconds(timings, started)
@@ -442,7 +457,7 @@ def _warm_up(state: State) -> None:
 def _compute(
     folder: RunFolder,
     state: State,
-    on_progress: ProgressCallback,
+    callbacks: _Callbacks,
     timings: Timings,
     stop: StopCriterion | None,
     over_time: OverTime | None,
@@ -452,11 +467,11 @@ def _compute(
     writer, problem = Writer(timings), state.problem
     try:
         with timings.counted("preparing"):
-            recorders = make_recorders(problem, folder, writer)
+            recorders = make_recorders(problem, folder, writer, numbers_only=callbacks.numbers_only)
             checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
-            asked = recorders, timings, on_progress, checkpointing, stop, over_time
+            asked = recorders, timings, callbacks.on_progress, checkpointing, stop, over_time
             finished = simulate(state, *asked, watches_range=True)
             writer.finish()
         finally:
@@ -562,8 +577,6 @@ def _logged_to(path: Path, warnings: Sequence[Issue], *, anew: bool = True) -> I
     # A path that is no text in the locale of the command line is written as its bytes.
     handler = logging.FileHandler(path, mode="w" if anew else "a", encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.setLevel(logging.INFO)
-    log.propagate = False
     log.addHandler(handler)
     log.info("command: %s", " ".join(sys.argv))
     for warning in warnings:

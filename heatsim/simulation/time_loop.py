@@ -57,10 +57,16 @@ class Progress:
     look: Callable[[], LiveValues] = _unknown
 
 
-# What a callback asks for: True, go on; False, save the run and stop; CHECKPOINT, save it and go on.
-Request: TypeAlias = bool | str
+# What a callback asks for: False, save the run and stop; CHECKPOINT, save it and go on; anything else, go on.
+Request: TypeAlias = object
 CHECKPOINT, END = "checkpoint", "end"
 ProgressCallback: TypeAlias = Callable[[Progress], Request]
+
+
+def stops(request: Request) -> bool:
+    """Whether a callback asks to stop: only False does, Python's or NumPy's, and not None of a function that returns
+    nothing, or 0."""
+    return isinstance(request, bool | np.bool_) and not request
 
 
 def simulate(
@@ -103,7 +109,7 @@ def simulate(
             save = _saver(checkpointing, state, steps, recorders, timings)
             progress = partial(_progress, state, end, make_look(state))
             go_on = on_progress(progress())
-            if not go_on:
+            if stops(go_on):
                 return False
             for event, due in agenda:
                 for _ in steps.advance(event):
@@ -163,14 +169,16 @@ def _saver(
     """What writes a checkpoint if one is requested or due, and returns whether the run goes on."""
 
     def save(request: Request) -> bool:
-        stops = request in (False, END)
+        at_end = isinstance(request, str) and request == END
+        ends = stops(request) or at_end
         if checkpointing is None:
-            return not stops
-        wanted = checkpointing.is_cheap() if request == END else stops or request == CHECKPOINT
+            return not ends
+        asked = ends or (isinstance(request, str) and request == CHECKPOINT)
+        wanted = checkpointing.is_cheap() if at_end else asked
         if wanted or checkpointing.is_due(state.time):
             with timings.counted("checkpoints"):
                 checkpointing.save(state, steps, recorders)
-        return not stops
+        return not ends
 
     return save
 

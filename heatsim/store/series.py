@@ -7,7 +7,9 @@ than about 1000 at once, the limit on open files has to be raised (`ulimit -n`).
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import h5py
@@ -34,6 +36,9 @@ from heatsim.store.snapshots import AXES, add_grid, extra_fields, read_grid
 from heatsim.store.vtk import VtkImage, VtkMesh, read_mesh_arrays, write_mesh
 
 _ALL_AXES = ("time", *AXES)
+# A rewriting takes time in the number of snapshots. So that all of them together take no more than time in it, too, it
+# waits for a share of new snapshots, or until so many times as long as the last one took have gone.
+NEW_SHARE, PATIENCE = 0.1, 20.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Series:
         self._folder = folder
         self._layout: _Layout | None = None
         self._frames: dict[Path, tuple[float, int]] = {}
+        self._written, self._at, self._took = 0, -inf, 0.0  # how many snapshots, when, and how long that took, s
         for path in folder.snapshot_paths() if read else ():
             self._take(path)
 
@@ -67,11 +73,25 @@ class Series:
         self._take(path)
         self.write()
 
+    def add(self, path: Path) -> None:
+        """As `append`, but `run.vtkhdf` may stay some snapshots behind, until `catch_up`."""
+        self._take(path)
+        waits = self._written + 1 + NEW_SHARE * self._written
+        if len(self._frames) >= waits or time.monotonic() - self._at > PATIENCE * self._took:
+            self.write()
+
+    def catch_up(self) -> None:
+        """Rewrite `run.vtkhdf` if it is behind."""
+        if self._written != len(self._frames):
+            self.write()
+
     def write(self) -> None:
         """Rewrite `run.vtkhdf` atomically; without snapshots there is nothing to write. Raises OSError."""
         if self._layout is not None:
-            layout = self._layout
+            layout, begun = self._layout, time.monotonic()
             write_hdf5(self._folder.series, lambda file: self._build(file, layout))
+            self._written, self._at = len(self._frames), time.monotonic()
+            self._took = self._at - begun
 
     def _take(self, path: Path) -> None:
         with open_own(path, "snapshot") as file:
@@ -106,6 +126,22 @@ class Series:
             write_mesh(self._folder.mesh, grid)
         with open_own(self._folder.mesh, "mesh file") as mesh:
             return VtkMesh(file, grid, times, self._folder.mesh.name, read_mesh_arrays(mesh))
+
+
+def complete_series(folder: RunFolder) -> None:
+    """Rewrite `run.vtkhdf` where a run that was killed has left it behind its snapshots.
+
+    Raises InputFileError and OSError.
+    """
+    paths = folder.snapshot_paths()
+    if not paths:
+        return
+    if folder.series.is_file():
+        with open_own(folder.series, "series") as file:
+            listed = len(file["time"])
+        if listed >= len(paths):
+            return
+    Series(folder).write()
 
 
 def _read_layout(file: h5py.File) -> _Layout:

@@ -233,10 +233,15 @@ def with_parameters(
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, Value], output: Path | str | None = None
-) -> dict[str, float | None]:
-    """The results of one run by name and unit: see `heatsim.evaluate`."""
+    scenario: Scenario,
+    parameters: Mapping[str, Value],
+    output: Path | None = None,
+    on_warnings: runs.WarningCallback = lambda warnings: None,
+) -> tuple[dict[str, float | None], runs.Run]:
+    """The results of one run by name and unit, and the run: see `heatsim.evaluate`. Without a folder to keep the run in
+    it makes neither snapshots nor pictures, and its folder is gone."""
     loaded = with_parameters(scenario, parameters)
     with tempfile.TemporaryDirectory() as folder:
-        run = runs.run_scenario(loaded, Path(output) if output is not None else Path(folder) / "run")
-        return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
+        path = Path(folder) / "run" if output is None else output
+        run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=output is None)
+        return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info), run

@@ -10,6 +10,7 @@ import pytest
 from helpers.commands import BLOCK
 
 import heatsim
+from heatsim import progress as progress_words
 from heatsim.cli import progress
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
@@ -38,12 +39,12 @@ def at(time: float, *, end: float = 4.0, look: LiveValues = LiveValues(290.0, 34
     ],
 )
 def test_a_rate_has_a_unit_in_which_it_is_not_nothing(updates: float, said: str) -> None:
-    assert progress.rate_text(updates, 2.0) == said
+    assert progress_words.rate_text(updates, 2.0) == said
 
 
 def test_a_sparkline_goes_from_the_lowest_bar_to_the_highest() -> None:
-    assert progress.sparkline([0.0, 1.0, 2.0, 7.0, 3.5]) == "▁▂▃█▅"
-    assert progress.sparkline([5.0, 5.0]) == "▁▁"
+    assert progress_words.sparkline([0.0, 1.0, 2.0, 7.0, 3.5]) == "▁▂▃█▅"
+    assert progress_words.sparkline([5.0, 5.0]) == "▁▁"
 
 
 def test_a_terminal_sees_time_step_extremes_the_first_probe_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +67,7 @@ def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(progress.sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "dumb")
     clock = iter(float(second) for second in range(20, 40))
-    monkeypatch.setattr(progress.Clock, "elapsed", lambda self: next(clock))
+    monkeypatch.setattr(progress_words.Clock, "elapsed", lambda self: next(clock))
     with progress.show_progress(loads(BLOCK), False) as show:
         show(at(0.5))
     assert "290 to 340.5 K" in terminal.getvalue()
@@ -75,7 +76,7 @@ def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch: pytest.MonkeyPatc
 
 def test_a_pipe_gets_plain_lines_and_few(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = iter([0.0, *(float(second) for second in range(1, 200))])
-    monkeypatch.setattr(progress.Clock, "elapsed", lambda self: next(clock))
+    monkeypatch.setattr(progress_words.Clock, "elapsed", lambda self: next(clock))
     with progress.show_progress(loads(BLOCK), False) as show:
         for step in range(1, 17):
             show(at(0.25 * step))
@@ -87,14 +88,14 @@ def test_a_pipe_gets_plain_lines_and_few(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_a_steady_state_has_no_end_and_no_time_left() -> None:
-    words = progress.ProgressWords(loads(BLOCK))
+    words = progress_words.ProgressWords(loads(BLOCK))
     endless = at(1.0, end=float("inf"))
     assert (words.time(endless), words.left(endless)) == ("to the steady state, step 100", "")
 
 
 def test_the_field_is_read_seldom_where_reading_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(progress.Clock, "elapsed", lambda self: now[0])
+    monkeypatch.setattr(progress_words.Clock, "elapsed", lambda self: now[0])
     looks: list[float] = []
 
     def look() -> LiveValues:
@@ -102,7 +103,7 @@ def test_the_field_is_read_seldom_where_reading_takes_long(monkeypatch: pytest.M
         now[0] += 1.0  # s, of a large field
         return LiveValues(0.0, 1.0, 0.5)
 
-    words = progress.ProgressWords(loads(BLOCK))
+    words = progress_words.ProgressWords(loads(BLOCK))
     for _ in range(900):
         words.look(Progress(1.0, 4.0, 1, 1000, 1, look))
         now[0] += 0.1

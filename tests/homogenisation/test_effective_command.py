@@ -76,6 +76,7 @@ def test_cubes_are_drawn_and_all_is_told(invoke: Callable[..., Result]) -> None:
     }
 
 
+@pytest.mark.lowest
 def test_streamlines_are_drawn_and_kept_for_paraview(
     invoke: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +89,7 @@ def test_streamlines_are_drawn_and_kept_for_paraview(
     monkeypatch.setitem(sys.modules, "vtkmodules.util", None)
     done = invoke(*words)
     assert done.exit_code == 2
-    assert 'pip install "heatsim[3d]"' in done.stderr
+    assert 'pip install "heatsim[3d]"' in done.output
 
 
 def test_a_medium_that_nothing_leads_through_is_told(invoke: Callable[..., Result]) -> None:

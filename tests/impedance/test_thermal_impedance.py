@@ -75,6 +75,7 @@ def test_a_layered_wall_has_the_exact_impedance_over_six_decades(layered: Therma
     np.testing.assert_allclose(layered.values[0, 0], expected, rtol=0.01)
 
 
+@pytest.mark.lowest
 def test_networks_have_the_step_response_they_are_fitted_to(layered: ThermalImpedance) -> None:
     network = fit_foster(layered.times, layered.values[0, 0])
     assert network.error < 0.02

@@ -69,6 +69,7 @@ def copper(path: Path) -> np.ndarray:
     return voxelise_regions(scenario, make_grid(scenario), ["oxide", "copper"])
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("kind", ["gds", "oas"])
 def test_a_layer_covers_the_cells_within_its_polygons(kind: str, scenario_with: Scenarios) -> None:
     x, y = np.arange(40) + 0.5, (np.arange(30) + 0.5)[:, None]

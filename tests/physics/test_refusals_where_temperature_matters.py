@@ -39,7 +39,7 @@ def refusal(text: str) -> str:
     with pytest.raises(ScenarioError) as refused:
         build_problem(loads(text, Path("wall.toml")))
     assert refused.value.exit_code == 2
-    (flaw,) = refused.value.flaws
+    (flaw,) = refused.value.issues
     assert flaw.line > 0
     assert flaw.file == "wall.toml"
     return f"{flaw.key}: {flaw.message}"

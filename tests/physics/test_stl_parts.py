@@ -93,6 +93,7 @@ def grid_of(scenario: Scenario) -> CellGrid:
     return CellGrid(cells[::-1], scenario.grid.origin, spacing)  # type: ignore[arg-type]
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("form", [binary, ascii_form])
 def test_a_cube_fills_the_cells_whose_centres_it_holds(tmp_path: Path, form: object) -> None:
     # Its diagonals run through the centres of cells: rays meet two triangles at once.

@@ -210,6 +210,7 @@ def test_a_run_on_gpus_over_ranks_writes_the_bits_of_one_process(text: str, tmp_
     assert one == many
 
 
+@pytest.mark.lowest
 def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None:
     file, steps = written(tmp_path, MELTING), ("--set", "time.step=5e-4")
     told(heatsim(1, "run", file, *steps, "--output", tmp_path / "one"))

@@ -124,4 +124,4 @@ def test_results_of_a_steady_state(tmp_path: Path) -> None:
 def test_a_result_of_nothing_is_refused_at_its_key(old: str, new: str, key: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         loads(TEXT.replace(old, new, 1))
-    assert [flaw.key for flaw in caught.value.flaws] == [key]
+    assert [flaw.key for flaw in caught.value.issues] == [key]

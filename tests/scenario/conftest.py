@@ -21,6 +21,6 @@ def messages() -> Callable[..., list[str]]:
     def complain(text: str, *overrides: str) -> list[str]:
         with pytest.raises(ScenarioError) as refusal:
             loads(text, "plate.toml", overrides)
-        return [str(flaw).removeprefix("plate.toml:") for flaw in refusal.value.flaws]
+        return [str(flaw).removeprefix("plate.toml:") for flaw in refusal.value.issues]
 
     return complain

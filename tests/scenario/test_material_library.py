@@ -166,5 +166,5 @@ def test_a_material_that_no_region_has_is_told_at_its_line(more: str, message: s
 def test_without_materials_what_is_wrong_with_their_names_is_told() -> None:
     with pytest.raises(ScenarioError) as raised:
         loads(BARE.replace('"copper"', '"unobtainium"'))
-    (flaw,) = raised.value.flaws
+    (flaw,) = raised.value.issues
     assert (flaw.key, 'found "unobtainium"' in flaw.message) == ("regions.0.material", True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from heatsim.scenario import json_schema, loads
+from heatsim.scenario import loads
 from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
-from heatsim.scenario.reference.schema import markdown
+from heatsim.scenario.reference.schema import markdown, temperature_schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scenario.md"
 
@@ -22,13 +22,13 @@ def test_the_reference_is_up_to_date() -> None:
 
 def test_the_reference_has_every_table_that_a_scenario_may_have() -> None:
     told = [section.name for section in SECTIONS]
-    assert sorted(told) == sorted({"Scenario", *json_schema()["$defs"]})
+    assert sorted(told) == sorted({"Scenario", *temperature_schema()["$defs"]})
 
 
 def test_every_key_stands_in_the_reference_with_its_type_and_description() -> None:
     rows = [line.split(" | ") for line in markdown().splitlines() if line.startswith("| `")]
-    keys = sum(len(table["properties"]) for table in json_schema()["$defs"].values())
-    assert len(rows) == keys + len(json_schema()["properties"])
+    keys = sum(len(table["properties"]) for table in temperature_schema()["$defs"].values())
+    assert len(rows) == keys + len(temperature_schema()["properties"])
     assert all(len(row) == 6 and row[1].strip() and len(row[5]) > 3 for row in rows)
 
 

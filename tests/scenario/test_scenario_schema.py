@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,38 @@ def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: di
     kinds = [field, *field.get("anyOf", ()), field.get("items", {})]
     if any(kind.get("type") in (["number", "string"], "integer") for kind in kinds):
         assert "[" in field["description"], name
+
+
+@pytest.mark.skipif(find_spec("check_jsonschema") is None, reason="check-jsonschema is not installed")
+def test_editors_take_every_shipped_scenario_and_the_starter_and_mark_mistakes(tmp_path: Path) -> None:
+    right = [
+        *SCENARIOS.glob("*.toml"),
+        *SCENARIOS.glob("verify/*.toml"),
+        tmp_path / "starter.toml",
+        tmp_path / "p.toml",
+    ]
+    right[-2].write_text(starter("plate"))
+    counted = "grid = { cells = ['n', 1, '2*n'], size = [1.0, 1.0, 1.0] }\nparameters = { n = 4, k = 2.0 }\n"
+    slab = counted + "time = { end = 'n' }\nregions = [{ material = 'a' }]\ninitial = { temperature = 'n' }\n"
+    right[-1].write_text(slab + "materials.a = { conductivity = 'k', density = 1.0, heat_capacity = 1.0 }\n")
+    loads(right[-1].read_text())
+
+    def check(*paths: Path) -> str:
+        schema = str(SCENARIOS / FILE_NAME)
+        command = [sys.executable, "-m", "check_jsonschema", "-o", "json", "--schemafile", schema, *map(str, paths)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    assert json.loads(check(*right))["status"] == "ok", check(*right)
+    diffusing = (SCENARIOS / "verify" / "decay.toml").read_text()
+    wrong = {
+        "conductivty": right[-1].read_text().replace("conductivity = 'k'", "conductivty = 'k'"),
+        "temperature": diffusing.replace("solute = ", "temperature = ", 1),
+        "solute": right[-1].read_text().replace("temperature = 'n'", "solute = 'n'"),
+    }
+    for number, text in enumerate(wrong.values()):
+        (tmp_path / f"wrong{number}.toml").write_text(text)
+    found = json.loads(check(*(tmp_path / f"wrong{number}.toml" for number in range(3))))
+    assert {Path(error["filename"]).name for error in found["errors"]} == {f"wrong{number}.toml" for number in range(3)}
 
 
 def test_the_schema_knows_no_null_as_toml_has_none() -> None:

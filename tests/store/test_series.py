@@ -16,7 +16,7 @@ import xarray
 from heatsim.errors import InputFileError
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import open_own
-from heatsim.store.series import Series
+from heatsim.store.series import Series, complete_series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
 
 SHAPES = [(1, 1, 50), (1, 20, 30), (4, 5, 6)]
@@ -76,6 +76,7 @@ def test_vtk_reads_the_same_times_and_values(
     assert image.GetSpacing() == pytest.approx(snapshots[0].grid.spacing)
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("shape", SHAPES)
 def test_vtk_and_xarray_read_a_single_snapshot(
     folder: RunFolder, snapshot_of: MakeSnapshot, shape: tuple[int, int, int]
@@ -205,6 +206,30 @@ def times_of_writing(path: Path) -> list[str]:
     return kept
 
 
+def test_hundreds_of_snapshots_are_listed_in_few_rewritings_and_all_at_the_end(
+    folder: RunFolder, snapshot_of: MakeSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(folder, [snapshot_of((1, 1, 4), 0)])
+    for number in range(1, 301):
+        shutil.copy(folder.snapshot(0), folder.snapshot(number))
+    series, listed = Series(folder, read=False), list[int]()
+    monkeypatch.setattr(Series, "write", lambda self: listed.append(len(self._frames)) or note(self))
+    monkeypatch.setattr("heatsim.store.series.time.monotonic", lambda: 0.0)  # however long it takes
+
+    def note(series: Series) -> None:
+        series._written, series._at = len(series._frames), 0.0
+
+    for number in range(301):
+        series.add(folder.snapshot(number))
+    assert sum(listed) < 15 * 301  # and not 301**2 / 2
+    series.catch_up()
+    assert listed[-1] == 301
+    monkeypatch.undo()
+    complete_series(folder)  # of a run that was killed before that
+    with h5py.File(folder.series) as file:
+        assert len(file["time"]) == 301
+
+
 def test_appending_to_a_thousand_snapshots_reads_the_new_one_alone(
     folder: RunFolder, snapshot_of: MakeSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +257,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 from heatsim.store.folder import RunFolder
-from heatsim.store.series import Series
+from heatsim.store.series import Series, complete_series
 from heatsim.store.snapshots import CellGrid, Snapshot, write_snapshot
 
 GRID = CellGrid((8, 16, 16), (0, 0, 0), (1, 1, 1))

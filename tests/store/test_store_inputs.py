@@ -285,6 +285,7 @@ def test_planes_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert "no plane lies between slice6.png and slice8.png" in read_volume(tmp_path).notes[1]
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("how", ["append", "loop", "at once", "lzw", "grey in colours"])
 def test_pages_of_a_tiff_are_planes_however_they_were_written(how: str, tmp_path: Path) -> None:
     image, path = label_image(), tmp_path / "a.tif"

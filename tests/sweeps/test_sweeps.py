@@ -171,6 +171,7 @@ class Dying:
         return self._pool.submit(self._instead, *args)
 
 
+@pytest.mark.lowest
 @pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_takes_the_runs(invoke: Invoke, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_a_cluster_takes_the_runs(invoke: Invoke, tmp_path: Path) -> None:
 
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         done = invoke("sweep", "block.toml", "--scheduler", cluster.scheduler_address)
-    assert done.exit_code == 0, done.stderr
+    assert done.exit_code == 0, done.output
     assert len(read_sweep(tmp_path / "outputs" / "block-sweep" / "sweep.csv")[2]) == 9
 
 

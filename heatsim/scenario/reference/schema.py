@@ -21,7 +21,7 @@ from heatsim.scenario.units import ALONE, WITH_PREFIX
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
 
 
-_ZERO = {"type": ["number", "string"], "minimum": 0, "maximum": 0}
+_ZERO = {"type": ["number", "string"], "minimum": 0, "maximum": 0, "pattern": r"^\s*[+-]?0+(\.0*)?([eE]\S+)?(\s.*)?$"}
 _VOID = {
     "description": "Void: its cells are not solved, and no heat passes them.\n\nOther keys of a material are not used.",
     "properties": {
@@ -34,14 +34,93 @@ _VOID = {
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of a scenario file."""
+    """Return the JSON schema of a scenario file. With a table [quantity] the name of that stands for `temperature`."""
+    whole: dict[str, Any] = _with_parameters(_with_quantities(temperature_schema()))
+    return whole
+
+
+def temperature_schema() -> dict[str, Any]:
+    """The JSON schema of a file about temperature, of which the reference page is made."""
     body: dict[str, Any] = _without_null(Scenario.model_json_schema())
     body["title"] = "heatsim scenario"
     body["required"].remove("materials")  # regions may name those of the library
-    body["properties"]["materials"]["additionalProperties"]["oneOf"].insert(1, {"$ref": "#/$defs/Void"})
+    materials = body["properties"]["materials"]["additionalProperties"]
+    materials["anyOf"] = materials.pop("oneOf")  # void is a material, too
+    materials["anyOf"].insert(1, {"$ref": "#/$defs/Void"})
     body["$defs"]["Void"] = _VOID
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:heatsim:scenario"}
     return head | body
+
+
+def _with_parameters(node: Any) -> Any:
+    """With a text wherever a whole number stands: the name of a parameter, or an expression of some."""
+    if isinstance(node, dict):
+        told = {key: _with_parameters(each) for key, each in node.items()}
+        return told | {"type": ["integer", "string"]} if node.get("type") == "integer" else told
+    return [_with_parameters(each) for each in node] if isinstance(node, list) else node
+
+
+_NAME_OF_QUANTITY = "^(?!temperature$)[a-z][a-z0-9_]{0,39}$"
+_OF_QUANTITY = "OfQuantity"
+
+
+def _with_quantities(whole: dict[str, Any]) -> dict[str, Any]:
+    """The schema with a second form of the tables in which the name of a quantity stands for `temperature`."""
+    tables = whole["$defs"]
+    changed = {name for name, table in tables.items() if "temperature" in table["properties"]} | {"Output"}
+    while more := {name for name in tables.keys() - changed if changed & set(_references(tables[name]))}:
+        changed |= more
+    others = {f"{name}{_OF_QUANTITY}": _of_quantity(_renamed(tables[name], changed)) for name in sorted(changed)}
+    others[f"Output{_OF_QUANTITY}"]["properties"]["fields"]["items"] = {"type": "string"}
+    top = {key: field for key, field in whole["properties"].items() if changed & set(_references(field))}
+    told = {
+        key: {part: field[part] for part in ("description", "default") if part in field} for key, field in top.items()
+    }
+    either = {key: told[key] | {"anyOf": [field, _renamed(field, changed)]} for key, field in top.items()}
+    return whole | {
+        "properties": whole["properties"] | either,
+        "if": {"required": ["quantity"]},
+        "then": {"properties": {key: _renamed(field, changed) for key, field in top.items()}},
+        "else": {"properties": top},
+        "$defs": tables | others,
+    }
+
+
+def _of_quantity(table: dict[str, Any]) -> dict[str, Any]:
+    """A table in which the quantity has its own name in place of `temperature`."""
+    value = table["properties"].get("temperature")
+    if value is None:
+        return table
+    properties = {key: field for key, field in table["properties"].items() if key != "temperature"}
+    needed = table.get("required", [])
+    return table | {
+        "properties": properties,
+        "patternProperties": {_NAME_OF_QUANTITY: {key: each for key, each in value.items() if key != "title"}},
+        "required": [key for key in needed if key != "temperature"],
+        "minProperties": len(needed),
+    }
+
+
+def _references(node: Any) -> Iterator[str]:
+    """The names of the tables that a schema refers to."""
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"].removeprefix("#/$defs/")
+        for each in node.values():
+            yield from _references(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _references(each)
+
+
+def _renamed(node: Any, names: set[str]) -> Any:
+    """With the second form of the tables of these names."""
+    if isinstance(node, dict):
+        told = {key: _renamed(each, names) for key, each in node.items()}
+        if node.get("$ref", "").removeprefix("#/$defs/") in names:
+            told["$ref"] += _OF_QUANTITY
+        return told
+    return [_renamed(each, names) for each in node] if isinstance(node, list) else node
 
 
 def _without_null(node: Any) -> Any:
@@ -90,7 +169,7 @@ _UNIT = re.compile(r" \[([^\],]+)\]")
 
 def markdown() -> str:
     """The reference as Markdown."""
-    whole = json_schema()
+    whole = temperature_schema()
     tables = {"Scenario": whole, **whole["$defs"]}
     units = " ".join(unit for unit in (*WITH_PREFIX, *ALONE) if unit not in ("1", "l"))
     head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS), units=units)

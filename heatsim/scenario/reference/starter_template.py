@@ -6,7 +6,7 @@ import tomli_w
 
 _STARTER = """\
 #:schema ./heatsim.schema.json
-# `heatsim schema > heatsim.schema.json` puts the schema here, for editors that complete and check keys.
+# Editors complete and check keys by that file beside this one; `heatsim schema > heatsim.schema.json` writes it, too.
 # Lengths are in m, times in s, powers in W: all SI.
 @title@
 temperature_unit = "degC"              # or "K": of every temperature here and in the results

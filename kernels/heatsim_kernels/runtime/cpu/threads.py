@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 
 import numba
 
 CELLS_A_THREAD = 32_768  # below this, waiting for another thread takes longer than its share of the work
 
 # OpenMP threads that spin long while they wait starve each other on a busy machine: on four cores with other work a
-# small grid ran four times as fast with this as with libgomp's default. Numba loads libgomp when it is first needed.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# small grid ran four times as fast with this as with libgomp's default. libgomp reads it when it is loaded, which is
+# now: the variable is gone afterwards, for the sake of a program's other children.
+SPINS = "GOMP_SPINCOUNT"
+if SPINS not in os.environ:
+    os.environ[SPINS] = "1000"
+    with suppress(ImportError):  # where Numba has another threading layer
+        import_module("numba.np.ufunc.omppool")
+    del os.environ[SPINS]
 
 
 def threads_for(cells: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Hashable
@@ -21,8 +20,7 @@ from typing import Any, NamedTuple
 from heatsim_kernels.runtime.compile_watch import announce, collection_paused
 from heatsim_kernels.runtime.cuda.api import cuda, linker
 from heatsim_kernels.runtime.kernel_cache import cache_folder
-
-log = logging.getLogger("heatsim")
+from heatsim_kernels.runtime.log import log
 
 
 class Binary(NamedTuple):
