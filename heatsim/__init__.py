@@ -73,7 +73,11 @@ def resume(
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, Any], output: Path | str | None = None
+    scenario: Path | str | Scenario,
+    parameters: Mapping[str, Any],
+    output: Path | str | None = None,
+    *,
+    results: Sequence[str] = (),
 ) -> dict[str, float | None]:
     """The results of one run of a scenario file with other parameters, by name: a function for SciPy, Optuna or SALib.
 
@@ -82,13 +86,14 @@ def evaluate(
         parameters: values of its `[parameters]`, or of keys with dots; numbers, or texts with a unit as "2 mm"; of keys
             names and lists, too.
         output: folder to keep the run in; by default nothing is kept.
+        results: names of those that are wanted, in this order; one that there is not is refused before the run.
 
     Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
     each face. Raises `heatsim.errors.HeatsimError`.
     """
     from heatsim.sweeps import runs
 
-    return runs.evaluate(scenario, parameters, output)
+    return runs.evaluate(scenario, parameters, output, results)
 
 
 def gradient(
@@ -133,6 +138,9 @@ def zth(scenario: Scenario, first: float | None = None, per_decade: int = 10) ->
 
 def open(run: Run | Path | str) -> xarray.Dataset:
     """Open the snapshots of a run lazily: `temperature` (time, z, y, x) and its coordinates, SI units.
+
+    `cell_volume` (z, y, x), m3, is 0 in ambients:
+    `data.temperature.weighted(data.cell_volume).mean(("z", "y", "x"))` is the mean of the body over time.
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """

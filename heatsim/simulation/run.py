@@ -303,7 +303,9 @@ def open_series(path: Path) -> xarray.Dataset:
     folder = RunFolder.open(path)
     if not folder.series.is_file():
         raise RunFolderError(f"{path}: the run has no snapshots yet")
-    return xarray.open_dataset(folder.series, engine="h5netcdf")
+    from heatsim.simulation.cell_volumes import with_cell_volumes
+
+    return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
 
 
 class _Callbacks(NamedTuple):

@@ -22,9 +22,8 @@ from heatsim.simulation import run as runs
 from heatsim.store.atomic import write_atomically
 from heatsim.store.folder import RunFolder
 from heatsim.sweeps.points import Point, points_of
-from heatsim.sweeps.table import ERROR, STATE, Row, values_of, write_table
+from heatsim.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
 
-PLAN, TABLE = "sweep.json", "sweep.csv"
 ATTEMPTS = 3  # of a run whose worker dies
 WRITE_EVERY = 2.0  # s, between two writings of the table
 
@@ -233,10 +232,25 @@ def with_parameters(
 
 
 def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, Value], output: Path | str | None = None
+    scenario: Path | str | Scenario,
+    parameters: Mapping[str, Value],
+    output: Path | str | None = None,
+    results: Sequence[str] = (),
 ) -> dict[str, float | None]:
     """The results of one run by name and unit: see `heatsim.evaluate`."""
     loaded = with_parameters(scenario, parameters)
+    _require_results(loaded, results)
     with tempfile.TemporaryDirectory() as folder:
         run = runs.run_scenario(loaded, Path(output) if output is not None else Path(folder) / "run")
-        return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
+        found = dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
+        return {name: found[name] for name in results} if results else found
+
+
+def _require_results(scenario: Scenario, names: Sequence[str]) -> None:
+    from heatsim.scenario.toml.messages import did_you_mean
+
+    known = [result.name for result in scenario.output.results]
+    for name in (names,) if isinstance(names, str) else names:
+        if name not in known or isinstance(names, str):
+            hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
+            raise RequestError(f"results: expected a list of names of [[output.results]], found {name!r} ({hint})")
