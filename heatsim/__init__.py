@@ -159,6 +159,7 @@ def evaluate(
     output: FilePath | None = None,
     *,
     overrides: Overrides = (),
+    results: Sequence[str] = (),
 ) -> dict[str, float | None]:
     """The results of one run of a scenario file with other parameters, by name: a function for SciPy, Optuna or SALib.
 
@@ -168,6 +169,7 @@ def evaluate(
             names and lists, too. A mapping, or texts "h=10".
         output: folder to keep the run in; by default nothing is kept, and neither pictures nor snapshots are made.
         overrides: as for `load`, before the parameters.
+        results: names of those that are wanted, in this order; one that there is not is refused before the run.
 
     Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
     each face. Raises `heatsim.errors.HeatsimError`.
@@ -178,7 +180,8 @@ def evaluate(
     with arguments.spoken_in_python():
         told, given = arguments.Warnings(), arguments.scenario_of(scenario, overrides)
         folder = None if output is None else arguments.path_of(output, "output")
-        values, run = runs.evaluate(given, arguments.values_of(parameters), folder, told)
+        wanted = arguments.names_of(results, "results")
+        values, run = runs.evaluate(given, arguments.values_of(parameters), folder, told, results=wanted)
         told.close(run)
         return values
 
@@ -239,6 +242,9 @@ def zth(
 
 def open(run: Run | FilePath) -> xarray.Dataset:
     """Open the snapshots of a run lazily: `temperature` (time, z, y, x) and its coordinates, SI units.
+
+    `cell_volume` (z, y, x), m3, is 0 in ambients:
+    `data.temperature.weighted(data.cell_volume).mean(("z", "y", "x"))` is the mean of the body over time.
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """

@@ -73,9 +73,14 @@ def plot(folder: Path, **asked: Any) -> None:
 
     Without options: the slices that the run kept, with one colour range over all times, its tables, and an overview.
     With --field, --axis, --at, --time or --minus-...: a plane through the snapshots. A length may have a unit, as 5mm.
+    Of the folder of a sweep: each result over the parameters.
     """
     from heatsim.store.folder import RunFolder
+    from heatsim.sweeps.table import is_sweep
 
+    if is_sweep(folder):
+        _plot_sweep(folder, asked)
+        return
     request = PlotRequest(RunFolder.open(folder), asked)
     to_file = asked["output"] is not None and asked["output"].suffix != ""
     if asked["line"]:
@@ -90,6 +95,18 @@ def plot(folder: Path, **asked: Any) -> None:
         request.draw_planes()
     else:
         request.draw_all()
+
+
+def _plot_sweep(folder: Path, asked: dict[str, Any]) -> None:
+    from heatsim.sweeps.table import draw_trends, title_of
+
+    given = [name for name, value in asked.items() if value not in (None, False, ()) and name != "arrows"]
+    if given:
+        option = {"times": "time", "levels": "level", "span": "range", "kind": "format", "tables": "table"}
+        named = option.get(given[0], given[0]).replace("_", "-")
+        raise click.UsageError(f"--{named}: {folder} holds a sweep; name one of its runs, such as {folder / '0000'}")
+    for path in draw_trends(folder, title_of(folder)):
+        click.echo(path)
 
 
 PLANE_KEYS = ("field", "axis", "at", "minus_run", "minus_time")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,9 @@ from heatsim.recorders.timings import describe_parts
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
     from heatsim.store.tables import HotSpot
+
+
+_FEW = 8  # values of a parameter that are all told
 
 
 def format_table(rows: Iterable[tuple[str, str]]) -> str:
@@ -58,8 +63,14 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
+        *([("to go on", _format_resume(path, steady))] if info["state"] == "stopped" else []),
     ]
     return format_table(rows)
+
+
+def _format_resume(path: Path, steady: bool) -> str:
+    """The command that goes on with a run that was stopped."""
+    return f"heatsim resume {shlex.quote(str(path))}" + (" (a steady state is sought anew)" if steady else "")
 
 
 def _format_steps(info: dict[str, Any]) -> str:
@@ -133,6 +144,32 @@ def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
     ]
     tables = [(entry.label, entry.table) for entry in RECORDERS.values() if entry.table]
     rows += [(label, table if (folder.path / table).is_file() else "none") for label, table in tables]
+    return format_table(rows)
+
+
+def format_sweep(path: Path, about: Mapping[str, Any]) -> str:
+    """What the folder of a sweep holds: its parameters, how many runs are done, and the extremes of their values."""
+    states = Counter(row["state"] for row in about["runs"])
+    missing = about["planned"] - states["finished"]
+    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none taken"
+    rows = [
+        ("scenario", " ".join([about["scenario"], *(f"--set {shlex.quote(each)}" for each in about["overrides"])])),
+        ("runs", f"{about['planned']}: {counts}" + (f"; {missing} to do by heatsim sweep --resume" if missing else "")),
+    ]
+    for name, values in about["parameters"].items():
+        few = values if len(values) <= _FEW else [*values[: _FEW - 2], "...", values[-1]]
+        rows.append((name, f"{', '.join(few)} ({len(values)} values)" if len(values) > _FEW else ", ".join(few)))
+    done = [row for row in about["runs"] if row["state"] == "finished"]
+    columns = list(done[0])[len(about["parameters"]) + 2 :] if done else []
+    for name in columns:
+        found = [(float(row[name]), row["run"]) for row in done if row[name] and name != "error"]
+        if found:
+            low, high = min(found), max(found)
+            title, _, unit = name.partition(" [")
+            told = f"{low[0]:.6g} (run {low[1]}) to {high[0]:.6g} (run {high[1]}) {unit.rstrip(']')}".rstrip()
+            rows.append((title, told))
+    pictures = len(list((path / "pictures").glob("*.png")))
+    rows += [("pictures", f"{pictures} in {path / 'pictures'}" if pictures else "none; heatsim plot draws them")]
     return format_table(rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,14 +51,26 @@ def sweep(file: Path, overrides: tuple[str, ...], as_json: bool, **options: Any)
         click.echo(f"{number + 1:>{len(str(count))}}/{count}  {given}: {_in_words(row)}", err=True)
 
     how = {name: options[name] for name in ("workers", "scheduler", "resume", "force")}
-    rows = runs.run_sweep(family, folder, on_row=(lambda number, row: None) if as_json else show, **how)
+    done = []
+
+    def note(number: int, row: Row) -> None:
+        done.append(number)
+        if not as_json:
+            show(number, row)
+
+    try:
+        rows = runs.run_sweep(family, folder, on_row=note, **how)
+    except KeyboardInterrupt:
+        words = [*(word for word in sys.argv[1:] if word not in ("--force", "--resume")), "--resume"]
+        click.echo(f"stopped after {len(done)} of {count} runs; to go on: heatsim {shlex.join(words)}", err=True)
+        raise
     pictures = table.draw_trends(folder, family.title)
     failed = {number: row for number, row in rows.items() if row[table.STATE] != "finished"}
     if as_json:
         found = [{"run": n, "parameters": family.points[n], **rows[n]} for n in sorted(rows)]
         click.echo(jsonlib.dumps({"folder": str(folder), "runs": found}, indent=2))
     else:
-        click.echo(f"{count - len(failed)} of {count} runs finished; {folder / runs.TABLE}, {len(pictures)} pictures")
+        click.echo(f"{count - len(failed)} of {count} runs finished; {folder / table.TABLE}, {len(pictures)} pictures")
     if failed:
         print_error(f"{len(failed)} of {count} runs failed; --resume tries them again")
         sys.exit(1)

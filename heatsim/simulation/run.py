@@ -317,7 +317,9 @@ def open_series(path: Path) -> xarray.Dataset:
         complete_series(folder)
     if not folder.series.is_file():
         raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
-    return xarray.open_dataset(folder.series, engine="h5netcdf")
+    from heatsim.simulation.cell_volumes import with_cell_volumes
+
+    return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
 
 
 def _held(folder: RunFolder) -> str:

@@ -204,6 +204,8 @@ class RunFolder:
         except (OSError, ValueError, RecursionError):
             info = None
         if not isinstance(info, dict) or MARK not in info:
+            if (self.path / "sweep.json").is_file():
+                raise RunFolderError(f"{self.path}: holds a sweep; name one of its runs, such as {self.path / '0000'}")
             raise RunFolderError(f"{self.path}: is not a heatsim run folder (it has no run.json by heatsim)")
         del info[MARK]
         return info

@@ -22,9 +22,8 @@ from heatsim.simulation import run as runs
 from heatsim.store.atomic import write_atomically
 from heatsim.store.folder import RunFolder
 from heatsim.sweeps.points import Point, points_of
-from heatsim.sweeps.table import ERROR, STATE, Row, values_of, write_table
+from heatsim.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
 
-PLAN, TABLE = "sweep.json", "sweep.csv"
 ATTEMPTS = 3  # of a run whose worker dies
 WRITE_EVERY = 2.0  # s, between two writings of the table
 
@@ -237,11 +236,25 @@ def evaluate(
     parameters: Mapping[str, Value],
     output: Path | None = None,
     on_warnings: runs.WarningCallback = lambda warnings: None,
+    *,
+    results: Sequence[str] = (),
 ) -> tuple[dict[str, float | None], runs.Run]:
     """The results of one run by name and unit, and the run: see `heatsim.evaluate`. Without a folder to keep the run in
     it makes neither snapshots nor pictures, and its folder is gone."""
     loaded = with_parameters(scenario, parameters)
+    _require_results(loaded, results)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run" if output is None else output
         run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=output is None)
-        return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info), run
+        found = dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
+        return ({name: found[name] for name in results} if results else found), run
+
+
+def _require_results(scenario: Scenario, names: Sequence[str]) -> None:
+    from heatsim.scenario.toml.messages import did_you_mean
+
+    known = [result.name for result in scenario.output.results]
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
+            raise RequestError(f"results: expected a list of names of [[output.results]], found {name!r} ({hint})")

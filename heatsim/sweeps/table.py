@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 STATE, ERROR = "state", "error"
+PLAN, TABLE = "sweep.json", "sweep.csv"
 
 
 def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
@@ -68,23 +71,91 @@ def read_sweep(path: Path) -> tuple[list[str], list[str], list[dict[str, str]]]:
     return header[1:at], [name for name in header[at + 1 :] if name != ERROR], rows
 
 
-def open_sweep(folder: Path) -> xarray.Dataset:
-    """The table of a sweep as a Dataset: a variable for each value and a coordinate for each parameter over `run`.
+def open_sweep(folder: Path | str) -> xarray.Dataset:
+    """The table of a sweep as a Dataset: a variable for each value, with its unit in `attrs`, over a dimension for each
+    parameter, `data.hottest.sel(fins=8, h=30)`. Where the runs are not all combinations of the parameters, as those of
+    a Latin hypercube, or of a sweep that was stopped, over `run`, with a coordinate for each parameter.
 
     Needs `pip install heatsim[xarray]`. Raises InputFileError.
     """
     import xarray
 
-    parameters, values, rows = read_sweep(folder / "sweep.csv")
+    parameters, values, rows = read_sweep(Path(folder) / TABLE)
+    columns = {name: _column(name, rows, _is_numeric(name, rows)) for name in parameters}
+    units = {
+        name: name.rpartition(" [")[2].rstrip("]") if name.endswith("]") else "" for name in (*parameters, *values)
+    }
+    axes = {name: list(dict.fromkeys(column.tolist())) for name, column in columns.items()}
+    places = {row: tuple(axes[name].index(columns[name][row]) for name in parameters) for row in range(len(rows))}
+    shape = tuple(len(axis) for axis in axes.values())
+    is_grid = len(set(places.values())) == len(rows) == int(np.prod(shape))
+    short = _without_units([*parameters, *values])
+    dims = [short[name] for name in parameters] if is_grid else ["run"]
+    found, coordinates = {}, {}
+    for name in values:
+        column = _column(name, rows, True)
+        if is_grid:
+            by_place = np.full(shape, np.nan)
+            for row, place in places.items():
+                by_place[place] = column[row]
+            column = by_place
+        found[short[name]] = (dims, column, {"units": units[name]} if units[name] else {})
+    for name in parameters:
+        given = np.array(axes[name]) if is_grid else columns[name]
+        along = short[name] if is_grid else "run"
+        coordinates[short[name]] = (along, given, {"units": units[name]} if units[name] else {})
+    numbers = np.empty(shape if is_grid else len(rows), dtype=object)
+    for row, place in places.items():
+        numbers[place if is_grid else row] = rows[row]["run"]
+    return xarray.Dataset(found, {"run": (dims, numbers.astype(str)), **coordinates})
 
-    def column(name: str) -> tuple[str, np.ndarray]:
-        return "run", np.array([float(row[name]) if row[name] else np.nan for row in rows])
 
-    def coordinate(name: str) -> tuple[str, np.ndarray]:
-        return column(name) if _is_numeric(name, rows) else ("run", np.array([row[name] for row in rows]))
+def _column(name: str, rows: Sequence[Mapping[str, str]], numeric: bool) -> np.ndarray:
+    if not numeric:
+        return np.array([row[name] for row in rows])
+    return np.array([float(row[name]) if row[name] else np.nan for row in rows])
 
-    coordinates = {"run": [row["run"] for row in rows], **{name: coordinate(name) for name in parameters}}
-    return xarray.Dataset({name: column(name) for name in values}, coordinates)
+
+def _without_units(names: Sequence[str]) -> dict[str, str]:
+    """Names of columns without their units, where that leaves them different, and none the number of the run."""
+    short = {name: name.rpartition(" [")[0] or name for name in names}
+    taken = [*short.values(), "run"]
+    return {name: each if taken.count(each) == 1 else name for name, each in short.items()}
+
+
+def describe_sweep(folder: Path) -> dict[str, Any]:
+    """What the folder of a sweep holds: `scenario` and `overrides`, how many runs are `planned`, the values of each of
+    its `parameters`, and of each of its `runs` that was taken the row of the table. Raises InputFileError."""
+    try:
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        planned = len(plan["points"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputFileError(folder / PLAN, "is not the plan of a sweep by heatsim") from None
+    rows = read_sweep(folder / TABLE)[2] if (folder / TABLE).is_file() else []
+    given = {
+        name: list(dict.fromkeys(map(str, (point[name] for point in plan["points"])))) for name in plan["points"][0]
+    }
+    return {
+        "scenario": plan["scenario"],
+        "overrides": plan["overrides"],
+        "planned": planned,
+        "parameters": given,
+        "runs": rows,
+    }
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder holds a sweep."""
+    return (folder / PLAN).is_file()
+
+
+def title_of(folder: Path) -> str:
+    """The title of the scenario of a sweep, or the name of its file."""
+    about = describe_sweep(folder)
+    for path in sorted(folder.glob("[0-9]*/run.json")):
+        with suppress(OSError, ValueError, AttributeError):
+            return str(json.loads(path.read_text(encoding="utf-8")).get("title") or Path(about["scenario"]).stem)
+    return Path(about["scenario"]).stem
 
 
 def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
@@ -93,7 +164,7 @@ def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
     all combinations of three values each or more. Returns the pictures."""
     from heatsim.plots.charts import Chart, draw_charts, draw_map
 
-    parameters, values, rows = read_sweep(folder / "sweep.csv")
+    parameters, values, rows = read_sweep(folder / TABLE)
     first = next((name for name in parameters if _is_numeric(name, rows)), parameters[0])
     others, drawn = [name for name in parameters if name != first], []
     words = [] if _is_numeric(first, rows) else list(dict.fromkeys(row[first] for row in rows))

@@ -14,6 +14,7 @@ from helpers.commands import Invoke, contents
 from PIL import Image
 
 import heatsim
+from heatsim.scenario import loads
 from heatsim.store.snapshots import read_snapshot
 
 Write = Callable[..., Path]
@@ -130,6 +131,32 @@ def test_the_series_opens_in_xarray_with_the_snapshots_values(finished: Path) ->
             np.testing.assert_array_equal(data.temperature[number], snapshot.temperature)
         np.testing.assert_allclose(data.x, (np.arange(12) + 0.5) * 0.005)
         assert data.temperature.attrs["units"] == "K"
+        assert data.cell_volume.sum() == pytest.approx(0.06 * 0.04 * 0.03)
+
+
+def test_a_mean_of_the_body_is_one_call(tmp_path: Path) -> None:
+    """In unequal cells, beside air, which has no weight; the volumes are those of the cells that are asked for."""
+    pytest.importorskip("xarray")
+    scenario = loads("""
+        grid.x = { layers = [{ thickness = 0.01, cells = 2 }, { thickness = 0.03, cells = 2 }] }
+        grid.y = { layers = [{ thickness = 0.01, cells = 1 }] }
+        grid.z = { layers = [{ thickness = 0.01, cells = 2 }] }
+        time = { end = 1.0, integrator = "euler" }
+        materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
+        ambients.air = { temperature = 200.0, coefficient = 1e-9 }
+        regions = [{ material = "steel" }, { material = "air", where = "x < 0.01 and z > 0.005" }]
+        initial.temperature = "300 + 1000*x"
+        output.snapshots.count = 1
+        output.results = [{ name = "mean", of = "mean(T)" }, { name = "V", of = "volume()" }]
+    """)
+    run = heatsim.run(scenario, tmp_path / "run")
+    with heatsim.open(run) as data:
+        mean = data.temperature.weighted(data.cell_volume).mean(("z", "y", "x"))
+        assert mean[-1].item() == pytest.approx(run.info["results"]["mean"], abs=1e-4)
+        assert float(data.cell_volume.sum()) == pytest.approx(run.info["results"]["V"])
+        assert data.cell_volume.isel(z=1, y=0).values == pytest.approx([0.0, 0.0, 7.5e-7, 7.5e-7])
+        assert data.cell_volume.isel(x=[3, 0], z=slice(0, 1)).values.ravel() == pytest.approx([7.5e-7, 2.5e-7])
+        assert data.temperature.attrs["cell_measures"] == "volume: cell_volume"
 
 
 def test_the_snapshot_at_the_start_is_the_initial_temperature(finished: Path) -> None:

@@ -79,6 +79,7 @@ def test_results_are_those_of_the_balance(tmp_path: Path) -> None:
 def test_a_run_that_is_stopped_before_has_no_value(tmp_path: Path) -> None:
     run = heatsim.run(loads(TEXT), tmp_path / "run", on_progress=lambda progress: progress.time < 6.0)
     assert not run.finished
+    assert format_run(Path("a b"), run.info).splitlines()[-1].split("  ")[-1].strip() == "heatsim resume 'a b'"
     found = run.info["results"]
     assert found["mean"] is found["hottest"] is found["average"] is None
     assert found["half way"] == pytest.approx(steel(5.0), abs=1e-4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,11 +18,11 @@ from scipy.optimize import brentq
 
 import heatsim
 from heatsim.cli.main import main
-from heatsim.errors import RequestError
+from heatsim.errors import RequestError, ScenarioError
 from heatsim.scenario import loads
 from heatsim.scenario.sweep_axes import axis_of_text
 from heatsim.sweeps import runs
-from heatsim.sweeps.table import open_sweep, read_sweep
+from heatsim.sweeps.table import open_sweep, read_sweep, write_table
 
 # A block heated uniformly, whose heat leaves through one face.
 TEXT = """
@@ -76,9 +77,64 @@ def test_a_sweep_has_a_row_a_run_and_a_picture_a_value(invoke: Invoke, tmp_path:
         f"{name}{kind}.png" for name in ("hottest", "out") for kind in ("", "_map")
     }
     if find_spec("xarray"):
-        data = open_sweep(folder)
-        assert data["hottest [degC]"].sel(run="0004").item() == float(rows[4]["hottest [degC]"])
-        assert data["h"].sel(run="0004").item() == 10.0
+        data = open_sweep(str(folder))
+        assert (data.hottest.dims, data.hottest.attrs["units"], data.sizes["h"]) == (("h", "power"), "degC", 3)
+        assert data.hottest.sel(h=10, power=2).item() == float(rows[4]["hottest [degC]"])
+        assert data.run.sel(h=10, power=2).item() == "0004"
+    lines = invoke("info", str(folder)).stdout.splitlines()
+    told = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in lines}
+    assert (told["runs"], told["h"], told["power"]) == ("9: 9 finished", "5.0, 10.0, 20.0", "1.0, 2.0, 3.0")
+    found = re.fullmatch(r"(\S+) \(run 0006\) to (\S+) \(run 0002\) degC", told["hottest"])
+    assert found is not None, told
+    assert [float(found[n]) for n in (1, 2)] == pytest.approx([hottest(20.0, 1.0), hottest(5.0, 3.0)], abs=4e-3)
+    assert json.loads(invoke("info", str(folder), "--json").stdout)["runs"][4]["state"] == "finished"
+    (folder / "pictures" / "hottest.png").unlink()
+    assert invoke("plot", str(folder)).stdout.split()[0] == str(folder / "pictures" / "hottest.png")
+    for words in (("plot", str(folder), "--axis", "z"), ("view", str(folder)), ("resume", str(folder))):
+        refused = invoke(*words)
+        assert (refused.exit_code, "holds a sweep; name one of its runs" in refused.stderr) == (2, True), words
+
+
+def test_of_runs_that_are_no_grid_the_table_opens_by_run(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    points = [{"L": "5 mm", "metal": "cu"}, {"L": "6 mm", "metal": "al"}]
+    rows = {0: {"state": "finished", "T [K]": 1.0, "L [m]": 0.0}, 1: {"state": "failed", "error": "x"}}
+    write_table(tmp_path / "sweep.csv", points, rows)
+    data = open_sweep(tmp_path)
+    assert (data["T"].dims, data["T"].sel(run="0000").item()) == (("run",), 1.0)
+    assert np.isnan(data["T"].sel(run="0001"))
+    assert (data["L [mm]"].attrs["units"], data["L [m]"].dims) == ("mm", ("run",))
+    assert data.metal.values.tolist() == ["cu", "al"]
+
+
+def test_a_sweep_that_is_interrupted_says_how_to_go_on(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(*given: Any) -> Any:
+        yield 0, {"state": "finished", "hottest [degC]": 1.0}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "_taken", taken)
+    monkeypatch.setattr("sys.argv", ["heatsim", "sweep", "block.toml", "--set", "a b=1", "--force"])
+    done = invoke("sweep", "block.toml")
+    assert done.exit_code == 130
+    last = done.stderr.splitlines()[-1]
+    assert last == "stopped after 1 of 9 runs; to go on: heatsim sweep block.toml --set 'a b=1' --resume"
+    info = invoke("info", "outputs/block-sweep").stdout
+    assert "9: 1 finished; 8 to do by heatsim sweep --resume" in info
+
+
+def test_evaluate_takes_lists_of_names(invoke: Invoke, tmp_path: Path) -> None:
+    """As a value, and of the results that are wanted."""
+    path = tmp_path / "block.toml"
+    given = {"h": 10.0, "output.fields": ["heat_flux", "gradient"]}
+    found = heatsim.evaluate(path, given, results=["out", "hottest"])
+    assert list(found) == ["out", "hottest"]
+    assert found["hottest"] == pytest.approx(hottest(10.0, 1.0), abs=4e-3)
+    assert list(heatsim.evaluate(path, given, results=["out"])) == ["out"]
+    for wrong, said in ((["hotest"], 'did you mean "hottest"'), ("out", "expected a list of names")):
+        with pytest.raises(RequestError, match=said):
+            heatsim.evaluate(path, given, results=wrong)
+    with pytest.raises(ScenarioError, match=r"output\.fields"):
+        heatsim.evaluate(path, {"output.fields": ["heat_flux", "grad"]})
 
 
 def test_a_sweep_that_was_stopped_does_what_is_missing(invoke: Invoke, tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""The volumes of cells beside the snapshots of a run, so that a mean over the body is one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from heatsim.errors import InputFileError, RunFolderError
+from heatsim.store.hdf5 import open_own
+from heatsim.store.snapshots import AXES, read_geometry_block, read_grid, unsolved_names
+
+if TYPE_CHECKING:
+    from heatsim.store.folder import RunFolder
+
+NAME = "cell_volume"
+_ATTRIBUTES = {
+    "standard_name": "cell_volume",
+    "long_name": "volume of the cell, 0 where it is not solved",
+    "units": "m3",
+}
+
+
+def with_cell_volumes(data: xarray.Dataset, folder: RunFolder) -> xarray.Dataset:
+    """The snapshots of a run with the coordinate `cell_volume` (z, y, x), m3, found when it is read: 0 in ambients and
+    voids, so that `data.temperature.weighted(data.cell_volume).mean(("z", "y", "x"))` is the mean of the body."""
+    volumes = xarray.Variable(AXES, indexing.LazilyIndexedArray(_CellVolumes(folder)), _ATTRIBUTES)
+    found = data.assign_coords({NAME: volumes})
+    for variable in found.data_vars.values():
+        if set(AXES) <= set(variable.dims):
+            variable.attrs["cell_measures"] = f"volume: {NAME}"  # CF 7.2
+    return found
+
+
+class _CellVolumes(BackendArray):  # type: ignore[misc]
+    """Volumes (nz, ny, nx) of the cells of a run, of which only those that are asked for are made."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        with open_own(folder.series, "series") as file:
+            self._grid = read_grid(file)
+        self._folder = folder
+        self.shape = self._grid.shape
+        self.dtype = np.dtype(np.float64)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        """The volumes of some cells."""
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._block)
+
+    def _block(self, cells: tuple[slice | int, ...]) -> np.ndarray:
+        z, y, x = (self._grid.measure(axis)[part] for axis, part in zip(AXES, cells, strict=True))
+        volumes = np.multiply.outer(np.multiply.outer(z, y), x)
+        if not self._folder.geometry.is_file():
+            return np.asarray(volumes)
+        try:
+            unsolved = unsolved_names(self._folder.read_scenario())
+            ids, names = read_geometry_block(self._folder.geometry, cells)
+        except (InputFileError, RunFolderError):  # nothing is known of ambients then
+            return np.asarray(volumes)
+        return np.where(np.isin(names, unsolved)[ids], 0.0, volumes)
