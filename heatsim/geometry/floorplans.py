@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.errors import InputFileError
 
-MAX_BYTES, MAX_BLOCKS = 2**24, 10_000
+MAX_BYTES, MAX_BLOCKS = 2**24, 2**16
 SLACK = 1e-9  # m: blocks that overlap by less touch
 SNAPPED = 0.01  # of the smaller block: one of two blocks that overlap by less is cut
 MAX_LENGTH = 1e6  # m
@@ -63,6 +64,11 @@ class ChipPlan(NamedTuple):
     blocks: tuple[ChipBlock, ...]
     flat: tuple[ChipBlock, ...] = ()
     notes: tuple[str, ...] = ()
+    by_name: Mapping[str, ChipBlock] = MappingProxyType({})
+
+    def named(self, name: str) -> list[ChipBlock]:
+        """The block of a name, if there is one."""
+        return [self.by_name[name]] if name in self.by_name else []
 
 
 def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
@@ -88,7 +94,7 @@ def _read(path: Path, stamp: tuple[int, int, int]) -> ChipPlan:
     in_groups = re.search(r":\s*(position|rectangle)\b", text)
     every = [*(_of_3d_ice(path, text) if in_groups else _of_hotspot(path, text))]
     flat = tuple(block for block in every if block.right <= block.left or block.top <= block.bottom)
-    found = [block for block in every if block not in flat] if flat else every
+    found = [block for block in every if block.right > block.left and block.top > block.bottom]
     if not 0 < len(found) <= MAX_BLOCKS:
         raise InputFileError(path, f"expected 1 to {MAX_BLOCKS} blocks of a floorplan, found {len(found)}")
     for name, count in Counter(block.name for block in every).items():
@@ -101,7 +107,7 @@ def _read(path: Path, stamp: tuple[int, int, int]) -> ChipPlan:
             f"{_some([block for block, _ in cut])} cut where others overlap by up to {max(by for _, by in cut):.3g} m"
         )
         notes.append(f"{path}: {told}")
-    return ChipPlan(tuple(apart), flat, tuple(notes))
+    return ChipPlan(tuple(apart), flat, tuple(notes), MappingProxyType({block.name: block for block in apart}))
 
 
 def _some(names: list[str]) -> str:

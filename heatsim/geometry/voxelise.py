@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
-from heatsim.geometry.floorplans import ChipBlock, read_floorplan
+from heatsim.geometry.floorplans import ChipBlock, read_plan
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.layouts import LayerName, covered, encloses, read_layer
-from heatsim.geometry.point_values import centre_planes, require_finite
+from heatsim.geometry.point_values import require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import (
@@ -33,37 +33,82 @@ from heatsim.store.inputs import read_array
 
 UNASSIGNED = 255
 
+Window = tuple[slice, slice, slice]  # of cells along z, y, x
 
-def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid) -> Iterator[np.ndarray]:
+
+def shape_window(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid) -> Window:
+    """Cells along z, y, x among which all cells of the shape at `key` are: few, where its bounds are known.
+
+    Raises `ScenarioError` for a floorplan as `floorplan_blocks` does.
+    """
+    bounds = None if shape is None else shape.bounds()
+    if shape is not None and shape.floorplan is not None:
+        plan, blocks = shape.floorplan, floorplan_blocks(scenario, key, shape.floorplan)
+        (left, bottom), (right, top) = (
+            [end(getattr(block, name) + plan.at[i] for block in blocks) for i, name in enumerate(names)]
+            for end, names in ((min, ("left", "bottom")), (max, ("right", "top")))
+        )
+        bounds = (left, bottom, plan.z[0]), (right, top, plan.z[1])
+    if bounds is None:
+        return _everywhere(grid)
+    z, y, x = (_between(grid, axis, bounds[0][2 - i], bounds[1][2 - i]) for i, axis in enumerate("zyx"))
+    return z, y, x
+
+
+def _everywhere(grid: CellGrid) -> Window:
+    nz, ny, nx = grid.shape
+    return slice(0, nz), slice(0, ny), slice(0, nx)
+
+
+def _between(grid: CellGrid, axis: str, low: float, high: float) -> slice:
+    """The cells along an axis with centres between two places, and one more on either side, for rounding."""
+    centres = _centres(grid, axis)
+    first, last = (int(np.searchsorted(centres, place)) for place in (low, high))
+    return slice(max(first - 1, 0), min(last + 1, len(centres)))
+
+
+@lru_cache(maxsize=6)
+def _centres(grid: CellGrid, axis: str) -> np.ndarray:
+    return grid.centres(axis)
+
+
+def shape_masks(
+    scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid, window: Window | None = None
+) -> Iterator[np.ndarray]:
     """Which cells have their centre inside the shape at `key`, plane by plane (ny, nx), z upwards; None is everywhere.
+    window: the cells that are looked at, all if left out.
 
     Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
     """
-    solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid))
+    z, y, x = window or _everywhere(grid)
+    solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid)[z])
     given = None if shape is None else shape.labelled
-    labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid))
+    labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid)[z])
     plan = None if shape is None else shape.floorplan
     blocks = None if plan is None else floorplan_blocks(scenario, key, plan)
     gds = None if shape is None else shape.gds
     layer = None if gds is None else _layer_cells(scenario, (*key, "gds", "file"), gds, grid)
-    for point in centre_planes(grid):
-        if shape is None or not shape.forms:
+    has_forms = shape is not None and bool(shape.forms)
+    along_x, along_y = _centres(grid, "x")[None, x], _centres(grid, "y")[y, None]
+    for height in _centres(grid, "z")[z]:
+        point: dict[str, np.ndarray | float] = {"x": along_x, "y": along_y, "z": float(height)}
+        if shape is None or not has_forms:
             inside = np.array(True)
         elif shape.stl is not None:
-            inside = next(solid)
+            inside = next(solid)[y, x]
         elif labelled is not None:
-            inside = next(labelled)
+            inside = next(labelled)[y, x]
         elif gds is not None and layer is not None:
-            inside = layer & gds.reaches(float(point["z"]))
+            inside = layer[y, x] & gds.reaches(float(height))
         elif plan is not None and blocks is not None:
             inside = _in_blocks(blocks, plan, point)
         elif shape.where is not None:
             truth = np.asarray(shape.where(**point))
-            require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
+            require_finite(scenario, (*key, "where"), truth, f"in the plane z = {height:g} m")
             inside = truth != 0
         else:
             inside = contains_points(shape, point["x"], point["y"], point["z"])
-        yield np.broadcast_to(inside, grid.shape[1:])
+        yield np.broadcast_to(inside, (y.stop - y.start, x.stop - x.start))
 
 
 def contains_points(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
@@ -110,13 +155,13 @@ def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list
     """The blocks that a shape at `key` names. Raises `ScenarioError` for a file that is no floorplan, or has no such
     block."""
     try:
-        blocks = read_floorplan(floorplan.file)
+        plan = read_plan(floorplan.file)
     except InputFileError as error:
         flaw = scenario.issue_at((*key, "floorplan", "file"), f"{error.path}: {error.message}")
         raise ScenarioError([flaw]) from None
-    named = [block for block in blocks if floorplan.unit in (None, block.name)]
+    named = list(plan.blocks) if floorplan.unit is None else plan.named(floorplan.unit)
     if not named:
-        names = [block.name for block in blocks]
+        names = [block.name for block in plan.blocks]
         message = f"expected the name of a block of {floorplan.file.name}, found {quote(floorplan.unit or '')}"
         hint = (
             did_you_mean(floorplan.unit or "", names) or f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
@@ -201,8 +246,10 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
             _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
             continue
         index = names.index(region.material or "")
-        touched = False
-        for plane, mask in zip(material, shape_masks(scenario, ("regions", number), region, grid), strict=True):
+        touched, key = False, ("regions", number)
+        window = shape_window(scenario, key, region, grid)
+        masks = shape_masks(scenario, key, region, grid, window)
+        for plane, mask in zip(material[window], masks, strict=True):
             plane[mask] = index
             touched = touched or bool(mask.any())
         if not touched:
@@ -221,7 +268,9 @@ def last_regions(scenario: Scenario, grid: CellGrid) -> np.ndarray:
         if region.labels is not None:
             last[:] = number
             continue
-        for plane, mask in zip(last, shape_masks(scenario, ("regions", number), region, grid), strict=True):
+        window = shape_window(scenario, ("regions", number), region, grid)
+        masks = shape_masks(scenario, ("regions", number), region, grid, window)
+        for plane, mask in zip(last[window], masks, strict=True):
             plane[mask] = number
     return last
 
@@ -239,10 +288,12 @@ def covered_volume(
 ) -> float:
     """Volume of the cells in a shape, m3, or of those of them that are `solid`; raises `ScenarioError` if there are
     none."""
-    volume = 0.0
-    for z, mask in enumerate(shape_masks(scenario, key, shape, grid)):
-        inside = mask if solid is None else mask & solid[z]
-        volume += float(inside.sum() if grid.equal else grid.volumes(z)[inside].sum())
+    volume, window = 0.0, shape_window(scenario, key, shape, grid)
+    across = None if grid.equal else np.outer(grid.measure("y")[window[1]], grid.measure("x")[window[2]])
+    heights = grid.measure("z")[window[0]]
+    for z, mask in enumerate(shape_masks(scenario, key, shape, grid, window)):
+        inside = mask if solid is None else mask & solid[window][z]
+        volume += float(inside.sum() if across is None else (heights[z] * across)[inside].sum())
     if volume == 0 and shape is not None:
         beside = solid is not None and any(mask.any() for mask in shape_masks(scenario, key, shape, grid))
         raise ScenarioError(

@@ -108,7 +108,7 @@ def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, 
     value = source.following_temperature or _amount(source)
     if not isinstance(value, Expression):
         return [SourceTerm(number, scale * value, uniform)]
-    inside = _heated(scenario, grid, number, solid)
+    inside = _heated(scenario, grid, number, solid) if depends_on(value, "xyz") else None
     terms = product_terms(number, scale, value, grid, inside)
     return [term if term.space else replace(term, space=uniform) for term in terms]
 
@@ -161,6 +161,11 @@ class VolumeSources:
         """`capacities`: (n,) J/(m3 K) of each zone, 0 of those that are not solved and stay unheated."""
         self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
         self._uniform = [term for term in terms if term.space is None]
+        of_sources: dict[int, list[int]] = {}
+        for zone, sources in enumerate(zones.sources):
+            for source in sources:
+                of_sources.setdefault(source, []).append(zone)
+        self._heated_zones = {source: np.array(found) for source, found in of_sources.items()}
         self._spatial = [term for term in terms if term.space is not None]
         self._beams: tuple[MovingBeam, ...] = make_beams(scenario, grid)
         factors = dict.fromkeys(term.time for term in self._spatial)
@@ -257,10 +262,11 @@ class VolumeSources:
             return None
         table = np.zeros((len(times), len(self._zones)))
         for term in self._uniform:
-            heated = np.array([term.source in sources for sources in self._zones.sources])
+            heated = self._heated_zones.get(term.source, np.zeros(0, np.int64))
             in_time = self._in_time(term.time, term.source, times, dt)
-            held = (self._capacities > 0).astype(float) if term.in_proportion else self._capacities
-            table += np.outer(term.scale * in_time, _rate(heated, held))
+            capacities = self._capacities[heated]
+            held = (capacities > 0).astype(float) if term.in_proportion else capacities
+            table[:, heated] += np.outer(term.scale * in_time, _rate(np.ones(heated.size), held))
         return table
 
     def scale(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray:

@@ -11,7 +11,7 @@ from heatsim_kernels.field.region_reductions import RegionCells
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.voxelise import shape_masks, voxelise_regions
+from heatsim.geometry.voxelise import Window, shape_masks, shape_window, voxelise_regions
 from heatsim.scenario import Scenario
 
 MAX_ZONES = 2**16
@@ -69,12 +69,17 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
 
 
 def source_masks(
-    scenario: Scenario, grid: CellGrid, number: int, materials: Iterable[np.ndarray]
+    scenario: Scenario,
+    grid: CellGrid,
+    number: int,
+    materials: Iterable[np.ndarray],
+    window: Window | None = None,
 ) -> Iterator[np.ndarray]:
-    """The cells in source `number`, plane by plane (ny, nx), z upwards; materials: those of each plane's cells."""
+    """The cells in source `number`, plane by plane (ny, nx), z upwards; materials: those of each plane's cells; window:
+    the cells that are looked at, of a source that is in a region."""
     source, key = scenario.sources[number], ("sources", number, "region")
     if source.material is None:
-        return shape_masks(scenario, key, source.region, grid)
+        return shape_masks(scenario, key, source.region, grid, window)
     index = [*scenario.materials, *scenario.ambients].index(source.material)
     return (np.broadcast_to(plane == index, grid.shape[1:]) for plane in materials)
 
@@ -88,8 +93,12 @@ def _split(
     number: int,
 ) -> None:
     """Give the solid cells in source `number` zones of their own."""
-    heated: dict[int, int] = {}
-    for plane, mask in zip(ids, source_masks(scenario, grid, number, material_ids), strict=True):
+    heated, source = dict[int, int](), scenario.sources[number]
+    shape = None if source.material is not None else source.region
+    window = shape_window(scenario, ("sources", number, "region"), shape, grid)
+    for plane, mask in zip(ids[window], source_masks(scenario, grid, number, material_ids, window), strict=True):
+        if not mask.any():
+            continue
         for old in np.unique(plane[mask]).tolist():
             material, sources = contents[old]
             if old not in heated and material < len(scenario.materials):
@@ -98,10 +107,8 @@ def _split(
         if len(contents) > MAX_ZONES:
             message = f"expected at most {MAX_ZONES} combinations of material and source"
             raise ScenarioError([scenario.issue_at(("sources", number), message, "merge sources into expressions")])
-        table = np.arange(len(contents), dtype=ids.dtype)
-        for old, new in heated.items():
-            table[old] = new
-        plane[mask] = table[plane[mask]]
+        present, places = np.unique(plane[mask], return_inverse=True)
+        plane[mask] = np.array([heated.get(old, old) for old in present.tolist()], ids.dtype)[places.reshape(-1)]
 
 
 # --- regions of statistics
@@ -167,10 +174,13 @@ def _statistics_region(
     scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
 ) -> StatisticsRegion:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
-    inside = np.stack([mask.copy() for mask in shape_masks(scenario, key, wanted, grid)]) & (capacities > 0)[material]
+    window = shape_window(scenario, key, wanted, grid)
+    masks = [mask.copy() for mask in shape_masks(scenario, key, wanted, grid, window)]
+    inside = np.array(masks, bool).reshape(material[window].shape) & (capacities > 0)[material[window]]
     if wanted.material is not None:
-        inside &= material == list(scenario.materials).index(wanted.material)
-    cells = np.flatnonzero(inside)
+        inside &= material[window] == list(scenario.materials).index(wanted.material)
+    places = [found + part.start for found, part in zip(np.nonzero(inside), window, strict=True)]
+    cells = np.ravel_multi_index(tuple(places), grid.shape)
     if cells.size == 0:
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
         message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
