@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.scenario import Scenario
 
-BASE_BYTES = 210e6  # bytes of Python, NumPy, Numba and compiled kernels
+BASE_BYTES = 215e6  # bytes of Python, NumPy, Numba and compiled kernels
 PACKING_BYTES = 8e6  # of each thread that packs chunks of files
 COMPRESSION = 0.6  # share that packing leaves of a snapshot, typically
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
