@@ -19,6 +19,7 @@ from functools import partial
 
 import numpy as np
 
+from heatsim.bench.rounds import LEAST_SECONDS
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
@@ -143,9 +144,12 @@ def compare(name: str, case: Case, tolerance: float, limit: float) -> bool:
     good = {each: outcomes[each].seconds for each, error in errors.items() if error <= tolerance}
     best = min(good, key=good.__getitem__) if good else advice.integrator
     cells = "".join(_cells(found, errors[each] / tolerance, limit) for each, found in outcomes.items())
-    ratio = outcomes[advice.integrator].seconds / outcomes[best].seconds
+    mine, fastest = outcomes[advice.integrator].seconds, outcomes[best].seconds
+    # One run each: a ratio of times below a second would be that of the machine's other work.
+    short = advice.integrator != best and min(mine, fastest) < LEAST_SECONDS
+    ratio = "-" if short else f"{mine / fastest:.2f}"
     ended = "" if reference.finished else "  (reference cut short)"
-    print(f"{name:24}{cells}  {advice.integrator:9}{best:9}{ratio:7.2f}{ended}", flush=True)
+    print(f"{name:24}{cells}  {advice.integrator:9}{best:9}{ratio:>7}{ended}", flush=True)
     return errors[advice.integrator] <= tolerance
 
 

@@ -22,6 +22,8 @@ from statistics import median
 
 from process_tree import checkout_environment, commit_of, existing_checkout, machine_in_words, measure_tree, say
 
+from heatsim.bench.rounds import doubt
+
 SCENARIO = """
 title = "Blocks"
 time = { end = 40.0, integrator = "euler" }
@@ -79,7 +81,7 @@ def main() -> int:
             print("The fields differ, so nothing was timed:\n" + "\n".join(differing))
             return 1
         rounds = [_round(options, number, Path(name)) for number in range(options.rounds)]
-    rows = _rows(rounds)
+    rows = _rows(rounds, options.seconds)
     first, second = (f"{path.name} ({commit_of(path) or 'no commit'})" for path in options.checkouts)
     print(f"{about}; {options.size} cells an axis, {options.rounds} rounds; all fields are equal in bits\n")
     print(_table(rows, first, second))
@@ -98,7 +100,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kernel", action="append", default=[], help="a kernel to time, may be repeated [all]")
     parser.add_argument("--size", default="256", help="cells an axis (default 256)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each benchmark (default 5)")
-    parser.add_argument("--seconds", type=float, default=0.2, help="time for one measurement (default 0.2)")
+    parser.add_argument("--seconds", type=float, default=1.2, help="time for one measurement (default 1.2)")
     parser.add_argument("--least", type=float, default=0.0, help="the smallest ratio that is no failure (default 0)")
     parser.add_argument("--python", default=sys.executable, help="the Python that runs heatsim (default: this one)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here as well")
@@ -159,7 +161,12 @@ def _heatsim(python: str, checkout: Path, arguments: list[str], folder: Path) ->
         sys.exit(f"{checkout}: heatsim {' '.join(arguments)} ended with {cost.exit_code}:\n{cost.output[-2000:]}")
 
 
-def _rows(rounds: list[tuple[Rates, Rates]]) -> list[dict]:
+def _doubt(rates: list[float], seconds: float) -> str:
+    """Why no ratio is made of rates that were measured for so many seconds each, or ""."""
+    return doubt([seconds * max(rates) / rate for rate in rates])
+
+
+def _rows(rounds: list[tuple[Rates, Rates]], seconds: float) -> list[dict]:
     """A row for each kernel that both checkouts have."""
     rows = []
     for key in rounds[0][0]:
@@ -178,6 +185,8 @@ def _rows(rounds: list[tuple[Rates, Rates]]) -> list[dict]:
                 "cells_per_second": rates,
                 "ratios": ratios,
                 "ratio": median(ratios),
+                "doubt": _doubt([each[0][key] for each in rounds], seconds)
+                or _doubt([each[1][key] for each in rounds], seconds),
             }
         )
     return rows
@@ -193,7 +202,7 @@ def _table(rows: list[dict], first: str, second: str) -> str:
         spread = f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}"
         lines.append(
             f"| {row['kernel']} | {row['precision']} | {row['materials']} | {before:.2f} | {after:.2f} "
-            f"| {row['ratio']:.3f} | {spread} |"
+            + (f"| no ratio: {row['doubt']} | |" if row["doubt"] else f"| {row['ratio']:.3f} | {spread} |")
         )
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """Time explicit 7-point heat conduction sweeps in heatsim and its peers side by side: see README.md.
 
-Needs only the standard library; each peer runs in a process of its own (peers/worker.py).
+Each peer runs in a process of its own (peers/worker.py). No ratio is printed of rounds that are shorter than a
+second or spread by more than a third.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from heatsim.bench.rounds import doubt
 
 HERE = Path(__file__).parent
 DTYPES = ["float32", "float64"]
@@ -36,6 +39,7 @@ PROBLEMS = {
     "constant": "7-point heat conduction",
     "conductivity": "7-point heat conduction with a conductivity that depends on temperature",
 }
+PEERS_PYTHON = Path("peers-venv/bin/python")
 SECONDS_A_ROUND = 2.0
 WARM_UP_STEPS = 8
 COLUMNS = "{:<15}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
@@ -47,7 +51,7 @@ class StencilPeerError(Exception):
 
 @dataclass
 class StencilPeerRow:
-    """What is known of one peer; `rates` in G cell updates/s, one a round."""
+    """What is known of one peer; seconds: of the `steps` of each round; rates: of these, in G cell updates/s."""
 
     key: str
     name: str
@@ -57,6 +61,7 @@ class StencilPeerRow:
     skipped: str | None = None
     failed: str | None = None
     steps: int = 0
+    seconds: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
 
     @property
@@ -102,7 +107,7 @@ class StencilPeer:
 
 
 def main() -> int:
-    """Run the comparison; exit code 1 if a peer failed."""
+    """Run the comparison; exit code 1 if a peer failed, or a ratio was refused."""
     options = _options()
     cores = sorted(os.sched_getaffinity(0))[: options.threads]
     if len(cores) < options.threads:
@@ -114,6 +119,7 @@ def main() -> int:
             rows = _compare(options, dtype, cores, Path(folder))
         reports.append(_report(options, dtype, cores, load, rows))
         failed = failed or any(row.failed for row in rows)
+        failed = failed or any(row.rates and doubt(row.seconds) for row in rows)
         print(_table(reports[-1], rows), end="\n\n")
     if options.json:
         options.json.write_text(json.dumps(reports, indent=2) + "\n", encoding="utf-8")
@@ -135,7 +141,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="default: all")
     parser.add_argument("--rounds", type=int, default=7, help="timed rounds (default 7)")
     parser.add_argument(
-        "--peers-python", default=sys.executable, help="interpreter of all but heatsim (default: this one)"
+        "--peers-python",
+        default=str(PEERS_PYTHON) if PEERS_PYTHON.exists() else sys.executable,
+        help=f"interpreter of all but heatsim (default: {PEERS_PYTHON} if it is there, or this one)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here as well")
     return parser.parse_args()
@@ -181,7 +189,7 @@ def _attempt(peer: StencilPeer, action: Callable[[StencilPeer], None]) -> None:
     try:
         action(peer)
     except StencilPeerError as error:
-        peer.row.failed, peer.row.rates = str(error), []
+        peer.row.failed, peer.row.rates, peer.row.seconds = str(error), [], []
         _say(f"{peer.row.name}: FAILED, not timed: {error}\n{peer.log.read_text(errors='replace')}")
 
 
@@ -207,7 +215,8 @@ def _make_ready(peer: StencilPeer, options: argparse.Namespace, dtype: str) -> N
 
 
 def _time(peer: StencilPeer, n: int) -> None:
-    peer.row.rates.append(peer.row.steps * n**3 / peer.ask("advance", peer.row.steps) / 1e9)
+    peer.row.seconds.append(peer.ask("advance", peer.row.steps))
+    peer.row.rates.append(peer.row.steps * n**3 / peer.row.seconds[-1] / 1e9)
 
 
 def _report(
@@ -235,7 +244,7 @@ def _processor() -> str:
 def _table(report: dict[str, Any], rows: list[StencilPeerRow]) -> str:
     problem = f"{PROBLEMS[report['problem']]}, {report['n']}^3 {report['dtype']}"
     cores = f"one thread on each of the cores {report['cores']}"
-    own = next((row.rate for row in rows if row.name == "heatsim"), None)
+    own = next((row for row in rows if row.key == "heatsim"), None)
     return "\n".join(
         [
             f"{problem}, median of {report['rounds']} interleaved rounds",
@@ -249,23 +258,28 @@ def _table(report: dict[str, Any], rows: list[StencilPeerRow]) -> str:
     )
 
 
-def _verdict(rows: list[StencilPeerRow], own: float | None, problem: str) -> list[str]:
+def _verdict(rows: list[StencilPeerRow], own: StencilPeerRow | None, problem: str) -> list[str]:
     """heatsim against the fastest single sweep, if both were timed; with k(T) against the fastest peer."""
     among = SINGLE_SWEEPS if problem == "constant" else [key for key in PEERS if key != "heatsim"]
-    rates = [row.rate for row in rows if row.key in among and row.rate]
-    if not (own and rates):
+    timed = [row for row in rows if row.key in among and row.rate]
+    if own is None or own.rate is None or not timed:
         return []
-    what = "single sweep (C, Devito, pystencils)" if problem == "constant" else "peer"
-    return [f"heatsim over the fastest {what}: {own / max(rates):.2f}, target {TARGET[problem]}"]
+    what = f"heatsim over the fastest of {', '.join(row.name for row in timed)}"
+    refused = [f"{row.name}: {why}" for row in (own, *timed) if (why := doubt(row.seconds))]
+    if refused:
+        return [f"{what}: no ratio; {'; '.join(refused)}"]
+    fastest = max(timed, key=lambda row: row.rate or 0.0)
+    return [f"{what}: {own.rate / fastest.rate:.2f} ({fastest.name}), target {TARGET[problem]}"]
 
 
-def _line(row: StencilPeerRow, own: float | None) -> str:
+def _line(row: StencilPeerRow, own: StencilPeerRow | None) -> str:
     about = row.name, row.version or "-", row.boundary
     if row.rate is None:
         reason = f"skipped: {row.skipped}" if row.skipped else f"FAILED: {row.failed}"
         return COLUMNS.format(*about, reason, "", "", "").rstrip()
     rates = (f"{rate:.3f}" for rate in (row.rate, min(row.rates), max(row.rates)))
-    return COLUMNS.format(*about, *rates, f"{own / row.rate:.2f}" if own else "-")
+    refused = own is None or own.rate is None or doubt(row.seconds) or doubt(own.seconds)
+    return COLUMNS.format(*about, *rates, "-" if refused else f"{own.rate / row.rate:.2f}")
 
 
 def _say(message: str) -> None:

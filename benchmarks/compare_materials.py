@@ -8,8 +8,8 @@ walls. `of constant` is the ratio of the rate to that of constant properties wit
 
 First each is solved on 20 x 21 x 37 cells (`temporal`: 131 x 130 x 9): on a GPU the result must have the bits of the
 CPU's, and on the CPU it must be that of `implicit` to 2 % of the range. One that differs is reported as FAILED and not
-timed (exit code 1). Then it is timed in turn with constant properties, in rounds of `--steps` steps; the best round of
-each counts.
+timed (exit code 1). Then it is timed in turn with constant properties; the best round of each counts. No ratio is
+printed of rounds that are shorter than a second or spread by more than a third.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.bench.rounds import doubt
 from heatsim.integrators import euler, make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
 
+SECONDS_A_ROUND = 1.5
 SCENARIO = """
 temperature_unit = "degC"
 grid = {{ cells = {cells}, size = [1.0, 1.0, 1.0] }}
@@ -143,19 +145,21 @@ def failure(kind: str, precision: str, kernel: str) -> str | None:
 
 @dataclass
 class Run:
-    """A kind that is timed on n^3 cells. wait: for the device; best: s of the best round so far."""
+    """A kind that is timed on n^3 cells. wait: for the device; seconds: of the rounds so far."""
 
     state: State
     step: float
     wait: Callable[[], None]
-    best: float = np.inf
+    seconds: list[float] = field(default_factory=list)
 
-    def time_round(self, steps: int) -> None:
+    def time_round(self, steps: int) -> float:
+        """Seconds of so many steps; they are kept."""
         self.wait()
         begun = time.perf_counter()
         euler.advance(self.state, 0.0, self.step, 0, steps)
         self.wait()
-        self.best = min(self.best, time.perf_counter() - begun)
+        self.seconds.append(time.perf_counter() - begun)
+        return self.seconds[-1]
 
 
 def nothing() -> None:
@@ -168,11 +172,20 @@ def begun(kind: str, precision: str, kernel: str, n: int) -> Run:
     wait = import_module("numba.cuda").synchronize if kernel in KERNELS["cuda"] else nothing
     run = Run(State(large, make_field(large, kernel)), large.largest_step, wait)
     run.time_round(2)
-    run.best = np.inf
+    run.seconds.clear()
     return run
 
 
-def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int, rounds: int) -> bool:
+def steps_of_a_round(run: Run) -> int:
+    """Steps that take about SECONDS_A_ROUND."""
+    steps = 20
+    while (taken := run.time_round(steps)) < 0.2:
+        steps *= 2
+    run.seconds.clear()
+    return max(steps, round(steps * SECONDS_A_ROUND / taken))
+
+
+def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int | None, rounds: int) -> bool:
     """Print a row for each kind; whether all were right."""
     constant, right = begun("constant", precision, kernel, n), True
     for kind in kinds:
@@ -181,12 +194,16 @@ def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int, r
             print(f"{begin}    FAILED: {wrong}", flush=True)
             right = False
             continue
-        run, constant.best = begun(kind, precision, kernel, n), np.inf
+        run, seconds = begun(kind, precision, kernel, n), []
+        mine, of_constant = (steps or steps_of_a_round(each) for each in (run, constant))
+        constant.seconds = seconds
         for _ in range(rounds):
-            run.time_round(steps)
-            constant.time_round(steps)
-        rate = steps * n**3 / run.best
-        print(f"{begin}{rate / 1e9:10.2f}{constant.best / run.best:13.2f}", flush=True)
+            run.time_round(mine)
+            constant.time_round(of_constant)
+        rate, expected = mine * n**3 / min(run.seconds), of_constant * n**3 / min(seconds)
+        why = doubt(run.seconds) or doubt(seconds)
+        ratio = f"    no ratio: {why}" if why else f"{rate / expected:13.2f}"
+        print(f"{begin}{rate / 1e9:10.2f}{ratio}", flush=True)
     return right
 
 
@@ -195,7 +212,7 @@ def main() -> int:
     parser.add_argument("--device", choices=list(KERNELS), default="cpu")
     parser.add_argument("--n", type=int, default=160, help="cells an axis [160]")
     parser.add_argument("--precision", choices=["float32", "float64", "both"], default="both")
-    parser.add_argument("--steps", type=int, default=20, help="steps of a round [20]")
+    parser.add_argument("--steps", type=int, help=f"steps of a round [what takes {SECONDS_A_ROUND:g} s]")
     parser.add_argument("--rounds", type=int, default=5, help="of each kind, in turn with `constant` [5]")
     parser.add_argument("--kernel", choices=KERNELS["cuda"], help="of a GPU [all]")
     parser.add_argument("--kind", choices=list(KINDS), action="append", help="kinds beside `constant` [all]")

@@ -31,6 +31,8 @@ from process_tree import (
     say,
 )
 
+from heatsim.bench.rounds import doubt
+
 PIPE = """
 title = "A hot pipe in insulation"
 temperature_unit = "degC"
@@ -157,8 +159,9 @@ def _table(found: dict[tuple[str, str, str], list[TreeCost]], labels: list[str])
     for (scenario, cache, label), costs in found.items():
         first = median(cost.cpu for cost in found[scenario, cache, labels[0]])
         wall, cpu = (_spread([getattr(cost, key) for cost in costs]) for key in ("wall", "cpu"))
-        ratio = median(cost.cpu for cost in costs) / first
-        lines.append(f"| {scenario} | {cache} | {label} | {wall} | {cpu} | {ratio:.2f} |")
+        refused = any(doubt([cost.cpu for cost in each]) for each in (costs, found[scenario, cache, labels[0]]))
+        ratio = "-" if refused else f"{median(cost.cpu for cost in costs) / first:.2f}"
+        lines.append(f"| {scenario} | {cache} | {label} | {wall} | {cpu} | {ratio} |")
     return "\n".join([*lines[:2], *sorted(lines[2:], key=_position)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,15 @@ def number(key: str, form: str, unit: float = 1.0) -> Callable[[Row], str]:
 def number_columns(form: str, keys: dict[str, str]) -> list[TableColumn]:
     """Columns of plain numbers in one format; keys: of a row, by title."""
     return [TableColumn(title, number(key, form)) for title, key in keys.items()]
+
+
+def ratio_columns(keys: dict[str, str]) -> list[TableColumn]:
+    """Columns of ratios; "-" in rows that have a "doubt". keys: of a row, by title."""
+
+    def show(key: str, row: Row) -> str:
+        return "-" if key in row and row.get("doubt") else number(key, ".2f")(row)
+
+    return [TableColumn(title, partial(show, key)) for title, key in keys.items()]
 
 
 def digits(key: str, unit: float) -> Callable[[Row], str]:

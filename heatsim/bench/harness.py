@@ -107,6 +107,9 @@ def _measure(name: str, suite: BenchmarkSuite[OptionsType], options: OptionsType
         tell(suite.compiling.format(count=len(jobs)))
         run_on_all_cores(jobs)
     found = suite.measure(options, tell)
+    doubts = [row["doubt"] for row in found["rows"] if row.get("doubt")]
+    if doubts:
+        found["notes"] = [*found["notes"], f"{len(doubts)} rows have no ratio, the first since {doubts[0]}"]
     return {"benchmark": f"heatsim bench {name}", "command": options.command(), "machine": described, **found}
 
 

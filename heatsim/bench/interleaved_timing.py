@@ -8,6 +8,8 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
+from heatsim.bench.rounds import doubt
+
 ROUNDS = 5
 LONG_RUN_BATCHES = 5  # batches
 MIN_TRIAL_SHARE = 0.25  # share of the wanted time that a trial must take to be scaled up from
@@ -34,6 +36,11 @@ class Timing(NamedTuple):
     def best(self) -> float:
         """The least, s."""
         return min(self.seconds)
+
+    @property
+    def doubt(self) -> str:
+        """Why no ratio is made of it, or "": see `rounds`."""
+        return doubt([each * self.repetitions for each in self.seconds])
 
     @property
     def median(self) -> float:

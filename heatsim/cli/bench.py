@@ -49,7 +49,7 @@ def bench() -> None:
 @click.option(
     "--layers", default=0, metavar="N", help="Layers along z that several materials lie in [cubes of 64 cells]."
 )
-@click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
 @click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
 @click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
@@ -78,7 +78,7 @@ def stencil(**asked: Any) -> None:
 )
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
 @click.option("--mask", "masks", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
-@click.option("--seconds", default=0.05, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
 @click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
 @_json

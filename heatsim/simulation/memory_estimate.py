@@ -13,12 +13,14 @@ from heatsim.integrators.euler import EULER
 from heatsim.recorders.derived_fields import DERIVED_FIELDS
 from heatsim.scenario import find_material_dependence, find_temperature_dependence
 from heatsim.scenario.output import HISTORY_FIELDS
+from heatsim.store.threads import thread_count
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.scenario import Scenario
 
-BASE_BYTES = 200e6  # bytes of Python, NumPy, Numba and compiled kernels
+BASE_BYTES = 215e6  # bytes of Python, NumPy, Numba and compiled kernels
+PACKING_BYTES = 8e6  # of each thread that packs chunks of files
 COMPRESSION = 0.6  # share that packing leaves of a snapshot, typically
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
 # Of sources that depend on temperature, while their power is found; and its slope where steps are solved for.
@@ -65,7 +67,8 @@ def run_bytes(problem: Problem, device: str = "cpu") -> float:
         beside = cells * itemsize * (1 + problem.volume_sources.holds_field + enthalpies)
     following = 0 if problem.temperature_sources is None else cells * SOURCE_BYTES_A_CELL[solves]
     following += cells * LOSS_BYTES_A_CELL if solves and problem.coefficients.losses is not None else 0
-    return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
+    base = BASE_BYTES + PACKING_BYTES * thread_count()
+    return base + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
 
 
 def disk_bytes(scenario: Scenario) -> float:

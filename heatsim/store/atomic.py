@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-SPOOL_BYTES = 2**23  # a file in progress that is larger goes to the disk as it grows
+SPOOL_BYTES = 2**20  # a file in progress that is larger goes to the disk as it grows
 _BLOCK_BYTES = 2**20
 
 

@@ -47,6 +47,8 @@ def test_every_kernel_of_the_device_is_verified_and_timed(measured: Measured) ->
 def test_fractions_are_of_the_copy_measured_beside(measured: Measured) -> None:
     (copy,) = (row for row in measured.document["rows"] if device_limits.is_copy(row["kernel"]))
     assert copy["of_copy"] == 1
+    assert all("at least 1 s are needed" in row["doubt"] for row in measured.document["rows"])
+    assert "rows have no ratio" in measured.result.stderr
     for row in kernels(measured.document):
         assert row["of_copy"] == pytest.approx(row["bytes_per_second"] / copy["bytes_per_second"])
 

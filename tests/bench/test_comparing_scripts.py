@@ -86,8 +86,28 @@ def test_the_scenarios_of_the_scripts_are_valid() -> None:
 def test_ratios_are_medians_of_the_rounds_ratios() -> None:
     compare = import_module("compare_checkouts")
     key = ("cpu (single)", "float32", 1)
-    rounds = [({key: 1e9, ("old", "float32", 1): 1e9}, {key: after}) for after in (2e9, 0.9e9, 1.1e9)]
-    (row,) = compare._rows(rounds)
+    rounds = [({key: 1e9, ("old", "float32", 1): 1e9}, {key: after}) for after in (1.2e9, 0.9e9, 1.1e9)]
+    (row,) = compare._rows(rounds, 1.2)
     assert row["ratio"] == pytest.approx(1.1)
     assert row["cells_per_second"] == [1e9, 1.1e9]
-    assert "| cpu (single) | float32 | 1 | 1.00 | 1.10 | 1.100 | 0.90 to 2.00 |" in compare._table([row], "a", "b")
+    assert "| cpu (single) | float32 | 1 | 1.00 | 1.10 | 1.100 | 0.90 to 1.20 |" in compare._table([row], "a", "b")
+    assert "no ratio: a round took 0.2 s" in compare._table(compare._rows(rounds, 0.2), "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ([1.9, 2.0, 2.4], "2.00 (Devito), target 2.0"),
+        ([0.4, 0.4, 0.4], "no ratio; Devito: a round took 0.4 s, and at least 1 s are needed"),
+        ([2.0, 2.1, 2.8], "no ratio; Devito: its rounds spread by 38%"),
+    ],
+)
+def test_no_ratio_is_made_of_rounds_that_are_short_or_spread(seconds: list[float], told: str) -> None:
+    """And what is named beside it are the peers that were timed."""
+    compare = import_module("compare_cpu")
+    own = compare.StencilPeerRow("heatsim", "heatsim", seconds=[2.0] * 3, rates=[4.0] * 3)
+    peer = compare.StencilPeerRow("devito", "Devito", seconds=seconds, rates=[2.0] * 3)
+    missing = compare.StencilPeerRow("pystencils", "pystencils", skipped="not installed")
+    (verdict,) = compare._verdict([own, peer, missing], own, "constant")
+    assert verdict.startswith(f"heatsim over the fastest of Devito: {told}")
+    assert compare._line(peer, own).endswith(" 2.00" if "target" in told else " -")

@@ -16,7 +16,7 @@ from heatsim.bench.convolution.peers import PeerProcess, start_peers
 from heatsim.bench.convolution.problems import ConvolutionProblem, timed
 from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, MemoryNeed, ReportLayout, blocks_and_occupancy
 from heatsim.bench.interleaved_timing import ROUNDS
-from heatsim.tables import Row, TableColumn, Tell, digits, number_columns
+from heatsim.tables import Row, TableColumn, Tell, digits, number_columns, ratio_columns
 
 FIELDS_HELD = 6  # of the size timed: source, result and one between; two that are copied; one of a peer at least
 
@@ -107,9 +107,9 @@ COLUMNS = (
     TableColumn("G results/s", _rate),
     TableColumn("best", digits("results_per_second_best", 1e9)),
     TableColumn("GB/s", digits("bytes_per_second", 1e9)),
-    *number_columns(".2f", {"of copy": "of_copy", "roof": "roof"}),
+    *ratio_columns({"of copy": "of_copy", "roof": "roof"}),
     TableColumn("GFLOP/s", digits("operations_per_second", 1e9)),
-    *number_columns(".2f", {"of FMA": "of_fma_limit", "time / best": "times_best"}),
+    *ratio_columns({"of FMA": "of_fma_limit", "time / best": "times_best"}),
     *number_columns(".1f", {"saved": "accesses_saved"}),
     *number_columns(".2f", {"OP/B asked": "intensity_asked", "least": "intensity_least"}),
     *number_columns(".0f", {"registers": "registers", "spilled B": "spilled_bytes"}),

@@ -40,15 +40,16 @@ def time_problem(
     ready = _ready(device, problem, kernels, field, weights)
     subjects = [Subject(name, partial(_same, each.work)) for name, each in ready.items()]
     subjects += [Subject(peer.name, peer.work) for peer in right]
-    timings, copied = device_limits.time_beside_copies(
+    timings, copy = device_limits.time_beside_copies(
         device, field.dtype, problem.bytes, subjects, seconds, 1, PATIENCE * seconds
     )
-    best = min((timings[name].median for name in ready), default=None)
+    best = min((timings[name] for name in ready), key=lambda timing: timing.median, default=None)
     rows = []
     for name, timing in timings.items():
-        row = _row(problem, name, timing, copied, limit)
+        row = _row(problem, name, timing, copy, limit)
         if best is not None and not device_limits.is_copy(name):
-            row["times_best"] = timing.median / best
+            row["times_best"] = timing.median / best.median
+            row["doubt"] = row["doubt"] or best.doubt
         if name in ready:
             row |= theory_row(name, device, problem) | ready[name].resources
         rows.append(row)
@@ -103,14 +104,15 @@ def _head(problem: ConvolutionProblem, name: str) -> Row:
     }
 
 
-def _row(problem: ConvolutionProblem, name: str, timing: Timing, copied: float, limit: float | None) -> Row:
-    results, rate = prod(problem.output), 1 / timing.median
+def _row(problem: ConvolutionProblem, name: str, timing: Timing, copy: Timing, limit: float | None) -> Row:
+    results, rate, copied = prod(problem.output), 1 / timing.median, problem.bytes / copy.median
     row = _head(problem, name) | {
         "seconds": list(timing.seconds),
         "repetitions": timing.repetitions,
         "median_seconds": timing.median,
         "bytes_per_second": problem.bytes * rate,
         "of_copy": problem.bytes * rate / copied,
+        "doubt": timing.doubt or copy.doubt,
     }
     if device_limits.is_copy(name):
         return row

@@ -16,7 +16,7 @@ from heatsim.bench.stencil import compile_and_counters, kernels_under_test, prob
 from heatsim.bench.stencil.options import StencilOptions, check_options, in_words, materials_in_words
 from heatsim.bench.stencil.rates import Setting
 from heatsim.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, draw_roofline
-from heatsim.tables import Row, TableColumn, Tell, number, number_columns
+from heatsim.tables import Row, TableColumn, Tell, number, number_columns, ratio_columns
 
 MAX_COMPILE_SIDE = 256  # cells a side of fields that stand for larger ones: they take the same tiles
 
@@ -121,7 +121,8 @@ COLUMNS = (
     TableColumn("G cells/s", _rate),
     TableColumn("best", number("cells_per_second_best", ".2f", 1e9)),
     TableColumn("T_eff GB/s", number("bytes_per_second", ".1f", 1e9)),
-    *number_columns(".2f", {"of copy": "of_copy", "OP/B asked": "intensity_asked", "least": "intensity_least"}),
+    *ratio_columns({"of copy": "of_copy"}),
+    *number_columns(".2f", {"OP/B asked": "intensity_asked", "least": "intensity_least"}),
     *number_columns(".2f", {"measured": "intensity_measured"}),
     *number_columns(".0f", {"registers": "registers", "spilled B": "spilled_bytes", "shared B": "shared_bytes"}),
     *number_columns(".0f", {"threads": "threads"}),
@@ -189,7 +190,7 @@ def _point(row: Row) -> RooflinePoint:
     several = row["materials"] > 1
     materials = f", {row['materials']} materials" if several else ""
     return RooflinePoint(
-        f"{row['kernel']}{materials}: {row['of_copy']:.2f}",
+        f"{row['kernel']}{materials}: {'-' if row['doubt'] else format(row['of_copy'], '.2f')}",
         row["kernel"],
         row.get("intensity_measured") or row["intensity_least"],
         row["cells_per_second"] * row["operations_a_cell"],

@@ -37,8 +37,8 @@ def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], s
     problem = problems.timed_stencil(setting.shape, setting.materials, setting.layers)
     subjects = [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
     moved = 2 * dtype.itemsize * prod(setting.shape)
-    timings, limit = device_limits.time_beside_copies(device, dtype, moved, subjects, seconds, BATCH)
-    rows = [_row(setting, name, timing, limit) for name, timing in timings.items()]
+    timings, copy = device_limits.time_beside_copies(device, dtype, moved, subjects, seconds, BATCH)
+    rows = [_row(setting, name, timing, copy) for name, timing in timings.items()]
     if device == "cuda":
         resources = {each.name: _resources(each, problem, dtype) for each in chosen}
         rows = [row | resources.get(row["kernel"], {}) for row in rows]
@@ -51,7 +51,7 @@ def _prepare_kernel(contender: KernelUnderTest, problem: TimedStencil, dtype: np
     return lambda steps: sweep.advance(STEP, steps, problem.forcing)
 
 
-def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
+def _row(setting: Setting, name: str, timing: Timing, copy: Timing) -> Row:
     cells, copied = prod(setting.shape), device_limits.is_copy(name)
     rate = cells / timing.median
     named = 0 if copied or setting.layers else setting.materials
@@ -66,7 +66,8 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
         "cells_per_second": rate,
         "cells_per_second_best": cells / timing.best,
         "bytes_per_second": moved * rate,
-        "of_copy": moved * rate / limit,
+        "of_copy": moved * rate / (2 * np.dtype(setting.precision).itemsize * cells / copy.median),
+        "doubt": timing.doubt or copy.doubt,
         "seconds_a_step": list(timing.seconds),
         "steps": timing.repetitions,
     }
