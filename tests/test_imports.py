@@ -34,6 +34,7 @@ ROOMS = {
     "heatsim.progress": {"heatsim.plots", "IPython"},
     "heatsim.errors": {"heatsim.errors"},
     "heatsim.quantity": set(),
+    "heatsim.shown": set(),
     "heatsim.scenario": {
         "heatsim.integrators.INTEGRATORS",
         "heatsim.physics.boundary",
@@ -218,11 +219,13 @@ ROOMS = {
     "heatsim_kernels.convolution": {"heatsim_kernels.runtime"},
     "heatsim_kernels.filter_bank": {"heatsim_kernels.runtime"},
 }
+FREE = {"heatsim.errors", "heatsim.quantity", "heatsim.shown"}  # for all rooms of heatsim
 KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
     "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
+    "heatsim.progress": {"heatsim.scenario", "heatsim.simulation.time_loop"},
     "heatsim.pictures": {"heatsim.scenario"},
     "heatsim.pictures.preview": {"heatsim.problem", "heatsim.scenario"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
@@ -287,7 +290,7 @@ def is_allowed(found: Import, module: str) -> bool:
     if room is None or found.names[0].partition(".")[0] in sys.stdlib_module_names:
         return True
     allowed = {room, *ROOMS[room], *(ANNOTATIONS.get(room, ()) if found.annotation else ())}
-    allowed |= {"heatsim.errors", "heatsim.quantity"} if room.startswith("heatsim.") else KERNELS_MAY_IMPORT
+    allowed |= FREE if room.startswith("heatsim.") else KERNELS_MAY_IMPORT
     return any(within(each, allowed) for each in found.names)
 
 

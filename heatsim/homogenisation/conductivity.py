@@ -33,6 +33,7 @@ from heatsim_kernels.multigrid.solver import Solver
 from heatsim.errors import NotConvergedError, RequestError
 from heatsim.homogenisation.devices import Device, choose_device, on_device
 from heatsim.homogenisation.media import AXES, Medium, Network, Networks, area_over_length
+from heatsim.shown import Shown
 
 DEFAULT_TOLERANCE = 1e-4  # of the effective conductivity, between its bounds
 FIRST_RESIDUAL, SHARPER = 0.03, 0.1  # of the first solve, in units of the tolerance, and what each later one leaves
@@ -58,8 +59,8 @@ class AlongAxis(NamedTuple):
 NO_PATH = AlongAxis((0.0, 0.0, 0.0), (0.0, 0.0), 1.0, 0, None)
 
 
-@dataclass(frozen=True)
-class EffectiveConductivity:
+@dataclass(frozen=True, repr=False)
+class EffectiveConductivity(Shown):
     """The effective conductivity of a medium.
 
     conductivity: (3, 3) W/(m K), mean flux along x, y, z (rows) for a unit gradient along x, y, z (columns), NaN where
@@ -74,6 +75,19 @@ class EffectiveConductivity:
     fractions: np.ndarray
     along: dict[str, AlongAxis]
     seconds: float
+
+    def facts(self) -> tuple[str, dict[str, str]]:
+        """A title and values by name: see `heatsim.shown`."""
+        told = {}
+        for name in self.along:
+            axis = AXES.index(name)
+            lower, upper = self.bounds[axis]
+            told[f"along {name}"] = (
+                f"{self.conductivity[axis, axis]:.6g} W/(m K), between {lower:.6g} and {upper:.6g}; tortuosity factor "
+                f"{self.tortuosity[axis]:.4g}"
+            )
+        shares = ", ".join(f"{share:.4g}" for share in self.fractions)
+        return "EffectiveConductivity", {**told, "mean of the phases": f"{self.mean:.6g} W/(m K)", "shares": shares}
 
 
 @dataclass(frozen=True)

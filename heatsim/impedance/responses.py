@@ -22,6 +22,7 @@ from heatsim.scenario import Expression, Scenario, find_temperature_dependence
 from heatsim.scenario.expressions.expression import depends_on
 from heatsim.scenario.sources import Source
 from heatsim.scenario.toml.positions import Key
+from heatsim.shown import Shown
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
@@ -30,8 +31,8 @@ TOLERANCE = 1e-5  # of a step, as a share of the range of temperatures: early ri
 DECADES = 6  # before the end, from which the impedance is recorded unless told otherwise
 
 
-@dataclass(frozen=True)
-class ThermalImpedance:
+@dataclass(frozen=True, repr=False)
+class ThermalImpedance(Shown):
     """What places warm for a watt of each source.
 
     times: (n,) s since the power began. places, sources: names. values: (places, sources, n) K/W.
@@ -41,6 +42,16 @@ class ThermalImpedance:
     places: tuple[str, ...]
     sources: tuple[str, ...]
     values: np.ndarray
+
+    def facts(self) -> tuple[str, dict[str, str]]:
+        """A title and values by name: see `heatsim.shown`."""
+        told = {
+            f"{place} by {source}": f"{self.values[i, j, -1]:.6g} K/W at the end"
+            for i, place in enumerate(self.places)
+            for j, source in enumerate(self.sources)
+        }
+        span = f"{len(self.times)} times from {self.times[0]:.3g} to {self.times[-1]:.3g} s"
+        return f"ThermalImpedance at {span}", told
 
     def rises(self, times: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """How much each place warms by powers of the sources, by superposition; (places, m) K.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from heatsim.pictures.options import picture_options
+from heatsim.pictures.options import PictureOptions, picture_options
 
 if TYPE_CHECKING:
     from heatsim.pictures.frames import Tell
@@ -14,6 +16,22 @@ if TYPE_CHECKING:
 
 MOVIE_DPI = 100  # of a page 8 in wide: 800 pixels
 MOVIE_FPS = 8.0
+
+
+def overview_picture(folder: RunFolder) -> bytes:
+    """The overview of a run, a PNG: that in its folder, else drawn for this.
+
+    Raises OSError, and RunFolderError where there is no snapshot.
+    """
+    kept = folder.pictures / "overview.png"
+    if kept.is_file():
+        return kept.read_bytes()
+    from heatsim.pictures.overview import draw_overview
+
+    with TemporaryDirectory() as place:
+        path = Path(place) / "overview.png"
+        draw_overview(path, folder, PictureOptions(), lambda message: None)
+        return path.read_bytes()
 
 
 def draw_closing_pictures(folder: RunFolder, scenario: Scenario, tell: Tell) -> None:

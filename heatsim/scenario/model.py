@@ -26,6 +26,7 @@ from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
 from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
+from heatsim.shown import as_html, as_text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -134,6 +135,34 @@ class Scenario(ScenarioBlock):
     def warnings_of_text(self) -> tuple[KeyIssue, ...]:
         """The warnings that only the text gives which the scenario was made of."""
         return self._origin.warnings
+
+    def facts(self) -> tuple[str, dict[str, str]]:
+        """A title and values by name: see `heatsim.shown`."""
+        output, steady = self.output, self.time.is_steady
+        recorded = {
+            "slices": [each.name for each in output.slices],
+            "probes": [each.name for each in output.probes],
+            "results": [each.name for each in output.results],
+        }
+        told = {
+            "file": str(self.path or "none"),
+            "grid": f"{' x '.join(map(str, self.grid.cells))} cells, {self.grid.coordinates}",
+            "time": f"{'to the steady state' if steady else f'to {self.time.end:g} s'}, {self.time.integrator}",
+            "device": f"{self.compute.device}, {self.compute.precision}",
+            "materials": ", ".join([*self.materials, *self.ambients]),
+            "sources": str(len(self.sources)),
+            **{name: ", ".join(names) for name, names in recorded.items() if names},
+        }
+        return f"Scenario {self.title!r}" if self.title else "Scenario", told
+
+    def __repr__(self) -> str:
+        return as_text(*self.facts())
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(*self.facts())
 
     def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
         """Return an issue for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").

@@ -32,6 +32,7 @@ from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.results import found_results, result_units
 from heatsim.recorders.timings import Timings
 from heatsim.recorders.writer import Writer
+from heatsim.shown import Shown
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
 from heatsim.simulation.free_resources import require_disk
@@ -61,17 +62,40 @@ Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | N
 WarningCallback = Callable[[Sequence[Issue]], None]
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
     """A run that has ended: its folder, what run.json says of it, and what it warned of, the scenario included."""
 
     path: Path
     info: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
+    def facts(self) -> tuple[str, dict[str, str]]:
+        """A title and values by name: see `heatsim.shown`."""
+        info = self.info
+        reached = "the steady state" if info.get("time") is None else f"t = {info['time']:g} s"
+        results = {name: f"{value:.6g}" for name, value in info.get("results", {}).items() if value is not None}
+        told = {
+            "title": str(info.get("title", "")),
+            "grid": f"{' x '.join(map(str, info.get('cells', [])))} cells",
+            "steps": f"{info.get('steps')} by {info.get('integrator')}, on {info.get('device_name')}",
+            "took": f"{info.get('timings', {}).get('total_seconds', 0.0):.3g} s",
+            "warnings": str(len(self.warnings) or len(info.get("warnings", []))),
+            **results,
+        }
+        return f"Run({str(self.path)!r}, {info.get('state', 'unknown')} at {reached})", told
+
     def __repr__(self) -> str:
-        reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
-        return f"Run({str(self.path)!r}, {self.info.get('state', 'unknown')} at {reached})"
+        return self.facts()[0]
+
+    def picture(self) -> bytes | None:
+        """The overview of the run, where it has snapshots."""
+        from heatsim.pictures.closing import overview_picture
+
+        try:
+            return overview_picture(RunFolder.open(self.path))
+        except (HeatsimError, OSError):
+            return None
 
     def view(self, field: str = "", *, height: int = 760) -> Embedded:
         """The page of `heatsim view` of a field, "" for what was solved for, in a notebook, `height` pixels high.

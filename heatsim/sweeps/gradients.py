@@ -30,6 +30,7 @@ from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import SIZES, Result, parse_subject
 from heatsim.scenario.sweep_axes import Value
+from heatsim.shown import Shown
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
@@ -54,8 +55,8 @@ class SmoothResult(Protocol):
         """The boundary values of the faces, or of the ambient, whose heat it is; none of a temperature."""
 
 
-@dataclass(frozen=True)
-class Gradient:
+@dataclass(frozen=True, repr=False)
+class Gradient(Shown):
     """The value of a result, in the scenario's unit or W; its derivatives by parameter, in this unit over that of the
     parameter. Of each cell, (nz, ny, nx): by_source, K/W or 1, what a watt released there would add to it; and
     by_conductivity, K or W, its derivative by the logarithm of the conductivity there: a hundredth of it is what one
@@ -65,6 +66,12 @@ class Gradient:
     derivatives: dict[str, float]
     by_source: np.ndarray
     by_conductivity: np.ndarray
+
+    def facts(self) -> tuple[str, dict[str, str]]:
+        """A title and values by name: see `heatsim.shown`."""
+        told = {f"by {name}": f"{value:.6g}" for name, value in self.derivatives.items()}
+        cells = " x ".join(map(str, self.by_source.shape))
+        return f"Gradient of {self.value:.6g}", {**told, "by_source, by_conductivity": f"{cells} cells"}
 
 
 def find_gradient(
