@@ -196,9 +196,8 @@ def test_a_dry_run_counts_each_field_of_a_snapshot_on_the_disk(invoke: Invoke, w
     for fields, count, kept in (("[]", 1, 1), ("['heat_flux', 'peak_temperature']", 1 + 3 + 1, 2)):
         write(f"{SMALL}[output]\nsnapshots = {{ count = 4 }}\nfields = {fields}\n")
         estimate = json.loads(invoke("run", "case.toml", "--dry-run", "--json").stdout)
-        assert estimate["disk_bytes"] == pytest.approx(
-            (0.6 * 5 * count + 2 * kept) * 4 * 8**3
-        )  # snapshots, checkpoints
+        packed = 0.6 * (5 * count + 2 * kept) * 4 * 8**3  # snapshots, checkpoints
+        assert estimate["disk_bytes"] == pytest.approx(packed)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("run", "--help"), ("--version",)])
