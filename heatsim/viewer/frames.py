@@ -25,11 +25,13 @@ _SAME = 0.98  # of the greatest spread: a frame that tells as much
 
 @dataclass(frozen=True)
 class CellMaterials:
-    """ids: (nz, ny, nx) uint8 of the cells shown; names: of the ids; ambient: of each, whether it is not solved."""
+    """ids: (nz, ny, nx) uint8 of the cells shown; names: of the ids; ambient: of each, whether it is not solved; void:
+    of each, whether it has no temperature either."""
 
     ids: np.ndarray
     names: tuple[str, ...]
     ambient: tuple[bool, ...]
+    void: tuple[bool, ...]
 
     @property
     def solid(self) -> np.ndarray:
@@ -39,7 +41,7 @@ class CellMaterials:
     def outside(self, values: np.ndarray) -> tuple[float | None, ...]:
         """Of each id the value of its cells, where they are not solved but have one: that of an ambient."""
         found: list[float | None] = [None] * len(self.ambient)
-        for number in np.flatnonzero(self.ambient).tolist():
+        for number in np.flatnonzero(np.array(self.ambient) & ~np.array(self.void)).tolist():
             cells = values[self.ids == number]
             if cells.size and np.isfinite(cells[0]):
                 found[number] = float(cells[0])
@@ -150,12 +152,14 @@ class FrameSource:
             return None, None
         try:
             ids, names = read_geometry_block(folder.geometry, (whole, whole, whole))
-            void = np.isin(names, unsolved_names(folder.read_scenario()))
+            scenario = folder.read_scenario()
+            unsolved = np.isin(names, unsolved_names(scenario))
         except (InputFileError, RunFolderError):
             return None, None
+        void = tuple((unsolved & ~np.isin(names, list(scenario.get("ambients", {})))).tolist())
         shown = np.ascontiguousarray(self.coarse_ids(ids).astype(np.uint8))
-        kinds = np.where(void, np.arange(1, len(names) + 1), 0).astype(np.uint8)[ids] if void.any() else None
-        return CellMaterials(shown, names, tuple(void.tolist())), kinds if max(self._blocks) > 1 else None
+        kinds = np.where(unsolved, np.arange(1, len(names) + 1), 0).astype(np.uint8)[ids] if unsolved.any() else None
+        return CellMaterials(shown, names, tuple(unsolved.tolist()), void), kinds if max(self._blocks) > 1 else None
 
 
 def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Callable[[float], None]) -> list[Frame]:

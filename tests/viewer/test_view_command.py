@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import threading
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -58,6 +59,8 @@ def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) 
     # Of a block that the border of the air cuts, only the cells of steel count.
     assert values[2, 1, 1] == pytest.approx(field[10:14, 5:10, 5:10].mean(), rel=1e-6)
     assert source.materials is not None
+    assert source.materials.void == (False, False)
+    assert replace(source.materials, void=(False, True)).outside(values) == (None, None)
     assert source.materials.outside(values)[1] == pytest.approx(280.0)
     np.testing.assert_allclose(source.faces("x"), [0.0, 0.005, 0.010, 0.015, 0.020, 0.024])
     done = view(run_of_a_ball, "--coarsen", 5, "--every", 3, "--output", tmp_path / "page.html")
