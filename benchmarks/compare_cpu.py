@@ -142,6 +142,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7, help="timed rounds (default 7)")
     parser.add_argument(
         "--peers-python",
+        type=os.path.abspath,  # peers start in the folder of this script
         default=str(PEERS_PYTHON) if PEERS_PYTHON.exists() else sys.executable,
         help=f"interpreter of all but heatsim (default: {PEERS_PYTHON} if it is there, or this one)",
     )

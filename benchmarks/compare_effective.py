@@ -31,6 +31,7 @@ import numpy as np
 
 PEERS = ("heatsim", "taufactor", "porespy")
 KINDS = ("balls", "blobs")
+PEERS_PYTHON = "peers-venv/bin/python" if Path("peers-venv/bin/python").exists() else sys.executable
 SECONDS = 60.0  # a peer that has taken longer starts no further round
 
 
@@ -115,7 +116,7 @@ def measure(peer: str, kind: str, given: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Print a table, a row for each medium and peer."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peers-python", default=sys.executable, help="the Python that has the peers")
+    parser.add_argument("--peers-python", default=PEERS_PYTHON, help="the Python that has the peers")
     parser.add_argument("--n", type=int, default=128, help="voxels along an edge")
     parser.add_argument("--image", help="a file in place of the media: what is not 0 conducts")
     parser.add_argument("--void", type=float, default=0.5)

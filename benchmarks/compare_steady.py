@@ -26,11 +26,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from math import log10
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 TOLERANCE = 1e-8
+PEERS_PYTHON = "peers-venv/bin/python" if Path("peers-venv/bin/python").exists() else sys.executable
 SECONDS = 60.0  # a peer that has taken longer starts no further round
 KINDS = ("uniform", "contrast")
 Arrays = tuple[list[np.ndarray], np.ndarray, np.ndarray]
@@ -212,7 +214,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2, help="at most; none begins after a minute")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated")
-    parser.add_argument("--peers-python", default=sys.executable, help="the Python that has pyamg and scipy")
+    parser.add_argument("--peers-python", default=PEERS_PYTHON, help="the Python that has pyamg and scipy")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
