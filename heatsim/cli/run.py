@@ -117,6 +117,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.simulation import device_selection, dry_run
     from heatsim.simulation import run as runs
     from heatsim.simulation.memory_estimate import state_bytes
+    from heatsim.simulation.slow_warnings import slow_warnings
 
     choice = device_selection.choose_device(scenario)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device))
@@ -125,6 +126,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)
     if taken is None and not scenario.time.is_steady:
         taken = runs.recommend_integrator(problem)
+    print_warnings(list(slow_warnings(problem, taken if scenario.time.chosen is None else None)))
     numbers = dry_run.estimate_run(problem, choice, taken)
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))

@@ -13,6 +13,7 @@ from heatsim.integrators import INTEGRATORS
 from heatsim.quantity import Quantity
 from heatsim.recorders import RECORDERS
 from heatsim.recorders.timings import describe_parts
+from heatsim.simulation.slow_warnings import describe_duration
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
@@ -185,10 +186,14 @@ def format_estimate(numbers: dict[str, Any]) -> str:
         ("steps", found if steps is None else f"{steps}, {numbers['cell_updates']:.3g} cell updates"),
         ("memory", f"about {numbers['memory_bytes'] / 1e6:.0f} MB"),
         ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots and checkpoints"),
-        ("time", "depends on the number of steps" if steps is None else f"about {numbers['seconds']:.3g} s"),
+        ("time", _foretold(numbers["seconds"])),
     ]
     shown = format_table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])
     return shown if numbers["advice"] is None else f"{shown}\n\n{_format_recommendation(numbers['advice'])}"
+
+
+def _foretold(seconds: float | None) -> str:
+    return "depends on the number of steps" if seconds is None else f"about {describe_duration(seconds)}"
 
 
 def _format_recommendation(advice: dict[str, Any]) -> str:

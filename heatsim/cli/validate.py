@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from heatsim.cli.options import print_error, print_warnings, trust_option
-from heatsim.errors import HeatsimError
+from heatsim.errors import HeatsimError, RequestError
 
 
 @click.command()
@@ -20,14 +20,22 @@ def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
     from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
     from heatsim.scenario import load
+    from heatsim.simulation.device_selection import choose_device
     from heatsim.simulation.growth_warnings import growth_warnings
+    from heatsim.simulation.run import resolve_auto
+    from heatsim.simulation.slow_warnings import slow_warnings
 
     codes = []
     for file in files:
         try:
             scenario = load(file, trust=trust)
             problem = build_problem(scenario)
-            print_warnings([*problem.warnings(), *growth_warnings(problem)])
+            warnings = [*problem.warnings(), *growth_warnings(problem)]
+            try:
+                problem, _, taken = resolve_auto(problem, choose_device(scenario))
+            except RequestError:  # a device that this machine does not have
+                taken = None
+            print_warnings([*warnings, *slow_warnings(problem, taken)])
         except HeatsimError as error:
             print_error(str(error))
             codes.append(error.exit_code)

@@ -21,6 +21,7 @@ import numpy as np
 from heatsim.integrators import INTEGRATORS, euler
 from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, step_weight
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
+from heatsim.integrators.step_control import CHECK_EVERY
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -33,7 +34,7 @@ CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes how
 CELLS_OF_SOURCES, SECONDS_OF_SOURCES = 100_000, 3e-4  # the same, and s, of sources that depend on temperature
 UPDATES_A_SECOND = MAX_UPDATES_OF_EULER
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
-TIMED_STEPS = 8  # steps timed at once, as a run takes them
+TIMED_STEPS, FEW_CELLS = 8, 10_000  # steps timed at once, as a run takes them; more on grids with so few cells
 UNTIMED = StepCost(0.0, 0.0)
 # Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an Intel Xeon (Emerald
 # Rapids) for 3200 to 147 000 cells, and rounded up for slower ones; what is decided by them is decided by a factor of
@@ -41,6 +42,7 @@ UNTIMED = StepCost(0.0, 0.0)
 SECONDS_A_CALL, SECONDS_A_CELL = StepCost(3e-6, 15e-6), StepCost(0.6e-9, 1.5e-9)
 CLEAR_FACTOR = 2.0  # by which the soonest is sooner than the next, so that nothing need be timed
 SHORT_RUN_SECONDS = 3.0  # not worth a timing either: it compiles explicit Euler, which takes as long
+WORTH_SHORT_STEPS = 10.0  # s, beyond which it is looked whether explicit Euler in shorter steps is sooner
 CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
 
 
@@ -55,6 +57,11 @@ class Recommendation:
     estimates: tuple[IntegratorEstimate, ...]
     hint: str = ""
     step: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What the integrator is estimated at, s."""
+        return next((each.seconds for each in self.estimates if each.integrator == self.integrator), 0.0)
 
 
 def recommend(
@@ -74,7 +81,8 @@ def recommend(
     of_euler, step = _for_euler(problem, device, tolerance)
     first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
     launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
-    launch += int(seconds_of_inputs(problem) * UPDATES_A_SECOND)
+    for_inputs = seconds_of_inputs(problem)
+    launch += int(for_inputs * UPDATES_A_SECOND)
     few = not first.refused and first.steps * (problem.grid.cells + launch) <= MAX_UPDATES_OF_EULER
     within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
     reason = f"{first.steps} steps{within} are done in no time"
@@ -86,15 +94,37 @@ def recommend(
         others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
         return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
 
-    estimates = estimate_all(_typical_cost(problem)) if device == "cpu" else []
+    estimates = estimate_all(_typical_cost(problem, for_inputs)) if device == "cpu" else []
     if not _is_settled(estimates):
-        estimates = estimate_all(measure())
+        cost = measure()
+        estimates = estimate_all(cost._replace(step=max(cost.step - for_inputs, cost.sweep), inputs=for_inputs))
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
+    if step is None and found.seconds > WORTH_SHORT_STEPS and estimates[0].seconds < found.seconds:
+        found = _with_short_steps(problem, estimates, found, refused)
+        step = found.step
     if found.integrator != EULER.name or step is None:
         return found
     return replace(found, reason=f"in steps of at most {step:.3g} s, for the tolerance, {found.reason}", step=step)
+
+
+def _with_short_steps(
+    problem: Problem, estimates: list[IntegratorEstimate], found: Recommendation, refused: Mapping[str, str]
+) -> Recommendation:
+    """The recommendation of a linear problem that takes long, or explicit Euler in steps that are short enough for the
+    tolerance, if that is sooner by much."""
+    usual, step = estimates[0], accurate_step(problem, found.tolerance)
+    if EULER.name in refused or not usual.steps or not 0.0 < step < problem.largest_step:
+        return found
+    each = usual.seconds / usual.steps
+    shorter = problem.with_integrator(problem.scenario.time.integrator, found.tolerance, step)
+    inputs = EstimateInputs(shorter, found.tolerance, "cpu", StepCost(each, each))
+    short = _estimate(EULER, inputs, refused)
+    if short.refused or CLEAR_FACTOR * short.seconds > found.seconds:
+        return found
+    again = _recommend_fastest(problem, [short, *estimates[1:]], found.tolerance, refused)
+    return replace(again, step=step)
 
 
 def _for_euler(problem: Problem, device: str, tolerance: float) -> tuple[Problem, float | None]:
@@ -113,7 +143,7 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _typical_cost(problem: Problem) -> StepCost:
+def _typical_cost(problem: Problem, for_inputs: float) -> StepCost:
     """What steps cost about on the CPU, without computing any."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
@@ -122,7 +152,7 @@ def _typical_cost(problem: Problem) -> StepCost:
     step, sweep = (
         more + call + cells * cell for call, cell in zip(SECONDS_A_CALL[:2], SECONDS_A_CELL[:2], strict=True)
     )
-    return StepCost(step, sweep, seconds_of_inputs(problem))
+    return StepCost(step, sweep, for_inputs)
 
 
 def _is_settled(estimates: list[IntegratorEstimate]) -> bool:
@@ -165,7 +195,7 @@ def measure_step_cost(state: State) -> StepCost:
     """Time explicit steps on a state that is thrown away: that of the problem itself with `with_explicit_steps`, on a
     stencil kernel."""
     problem = state.problem
-    batch = min(TIMED_STEPS, problem.batch)
+    batch = min(TIMED_STEPS if problem.grid.cells > FEW_CELLS else CHECK_EVERY["cpu"], problem.batch)
     # No longer than the end allows: no input is known after it.
     dt = min(problem.largest_step, problem.stability_limit, problem.scenario.time.end / batch)
 

@@ -36,9 +36,7 @@ WEIGHT_OF_SOURCES = 10.0  # that depend on temperature: NumPy evaluates them ove
 # Of eps/2 of the range an update: the greatest error measured, of a plate that cools slowly in air far colder; boundary
 # faces, sources and modes lost a fifth of that or less.
 ROUNDING_SHARE = 0.2
-# s a step, where something depends on temperature: of faces whose temperature or flux is given over time (25 to 200
-# microseconds measured), and of others that vary, of which tangents are made (400 to 850).
-SECONDS_OF_VARYING_FACES, SECONDS_OF_VARYING_TANGENTS = 8e-5, 5e-4
+TIMED_INPUTS, TIMED_SECONDS = 64, 0.1  # forcings that are timed, and s after which no more are
 
 
 class TangentsMade(NamedTuple):
@@ -240,11 +238,22 @@ def step_weight(problem: Problem) -> float:
 
 
 def seconds_of_inputs(problem: Problem) -> float:
-    """What a step takes on the host for boundary faces that depend on time, whatever the grid, s, about."""
-    form = problem.explicit_form
-    if form is None or not problem.boundary_faces.varies:
+    """What a step takes on the host for inputs that depend on time, s: timed, as what an expression costs depends on
+    the expression and the grid; 0 where nothing does."""
+    if not problem.varies:
         return 0.0
-    return SECONDS_OF_VARYING_TANGENTS if form.faces.entries.size else SECONDS_OF_VARYING_FACES
+    end = problem.scenario.time.end
+    size = min(problem.batch, TIMED_INPUTS)
+    steps = max(1.0, end / max(problem.stability_limit, np.finfo(float).tiny))
+    times = 0.5 * end + min(end / steps, 0.5 * end / TIMED_INPUTS) * np.arange(TIMED_INPUTS)
+    problem.linear_forcing(times[:size] - 0.25 * end)  # what is found once
+    begun, taken = time.perf_counter(), 0
+    if size == 1:
+        problem.look_ahead(times)
+    while taken < TIMED_INPUTS and (taken == 0 or time.perf_counter() - begun < TIMED_SECONDS):
+        problem.linear_forcing(times[taken : taken + size])
+        taken += size
+    return (time.perf_counter() - begun) / taken
 
 
 def allows_explicit_steps(problem: Problem) -> bool:

@@ -258,7 +258,8 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     if problem.temperature_dependent:
         solve *= SOLVES_A_NONLINEAR_SOLVE
     refused = inputs.refused or seeds_refusal(problem, inputs.tolerance)
-    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, refused)
+    seconds = (steps + SETUP_STEPS) * (solve + len(tableau.c) * inputs.cost.inputs)
+    return IntegratorEstimate(IMPLICIT.name, steps, 0, seconds, refused)
 
 
 def _measure(state: State) -> float:

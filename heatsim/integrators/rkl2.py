@@ -281,6 +281,8 @@ class Rkl2:
         scheme = self._scheme(dt)
         stages = _stages(scheme.stages, self._timed, problem.dtype)
         at_once = problem.batch if self._varies else scheme.stages
+        if at_once == 1:
+            problem.look_ahead(state.time + dt * np.array(scheme.c))
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])

@@ -328,7 +328,9 @@ def typical_step(problem: Problem, share: float, restarts: Iterable[float]) -> C
 
 
 def _beam_steps(problem: Problem, share: float, time: float) -> list[float]:
-    return [PASSES * share * beam.passage(time) for beam in problem.volume_sources.beams]
+    sources = problem.volume_sources
+    passages = [*(beam.passage(time) for beam in sources.beams), *sources.passages]
+    return [PASSES * share * passage for passage in passages]
 
 
 def _compute_trial_step(integrator: TrialStepper, dt: float, accuracy: float | None) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
-from heatsim.geometry.floorplans import read_floorplan
+from heatsim.geometry.floorplans import ChipPlan, read_plan
 from heatsim.pictures.options import PictureOptions
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_centres, read_geometry_plane, unsolved_names
@@ -174,15 +174,20 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     if not plans:
         return ids
     x, y = (read_geometry_centres(folder.geometry, axis) for axis in "xy")
-    found, seen = ids.astype(np.int64), set[tuple[str, ...]]()
+    found, seen, read = ids.astype(np.int64), set[tuple[str, ...]](), dict[str, ChipPlan]()
     for plan in plans:
         with suppress(InputFileError):
-            for block in read_floorplan(Path(plan["file"])):
+            if plan["file"] not in read:
+                read[plan["file"]] = read_plan(Path(plan["file"]))
+            blocks, unit = read[plan["file"]], plan.get("unit")
+            for block in blocks.blocks if unit is None else blocks.named(unit):
                 key = plan["file"], block.name, str(plan["at"])
-                if plan.get("unit", block.name) == block.name and key not in seen:
+                if key not in seen:
                     seen.add(key)
-                    inside = block.covers(x - plan["at"][0], y[:, None] - plan["at"][1])
-                    found[inside] += len(seen) << 8  # beyond the numbers of materials
+                    across, up = x - plan["at"][0], y - plan["at"][1]
+                    columns = np.flatnonzero((block.left <= across) & (across <= block.right))
+                    rows = np.flatnonzero((block.bottom <= up) & (up <= block.top))
+                    found[np.ix_(rows, columns)] += len(seen) << 8  # beyond the numbers of materials
     return found
 
 

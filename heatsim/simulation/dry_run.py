@@ -21,7 +21,7 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
     """What a run would take: steps, memory, disk, and time, and what other integrators would take; `advice` is None for
     the steady state.
 
-    Steps and time are None where error control finds the steps on the way.
+    Steps are None where error control finds them on the way; the time is estimated then.
     """
     scenario, cells = problem.scenario, problem.grid.cells
     control, chosen = scenario.time, scenario.time.chosen
@@ -43,9 +43,15 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
         "memory_bytes": run_bytes(problem, choice.device),
         "disk_bytes": disk_bytes(scenario),
         "seconds_a_step": seconds,
-        "seconds": None if steps is None else steps * seconds,
+        "seconds": (_foretold(control.integrator, advice) if steps is None else steps * seconds),
         "advice": None if advice is None else asdict(advice),
     }
+
+
+def _foretold(integrator: str, advice: Recommendation | None) -> float | None:
+    """What the integrator is estimated at, s, where it finds its steps on the way."""
+    found = [each.seconds for each in advice.estimates if each.integrator == integrator] if advice else []
+    return found[0] if found else None
 
 
 def _seconds_a_step(problem: Problem, kernel: str, advice: Recommendation | None) -> float:

@@ -41,6 +41,7 @@ from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.range_watch import RangeLeft
+from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, simulate
@@ -192,7 +193,8 @@ def run_scenario(
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = _prepare(scenario, path)
-    warnings = [*problem.warnings(), *growth_warnings(problem), *_rank_warnings(problem, choice.device == "cuda")]
+    warnings = [*problem.warnings(), *growth_warnings(problem), *slow_warnings(problem, taken)]
+    warnings += [*_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
         folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started, numbers_only)

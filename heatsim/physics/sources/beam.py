@@ -63,12 +63,12 @@ class MovingBeam:
 
     def passage(self, time: float) -> float:
         """What a place sees of the beam as it passes at a time, as a standard deviation in time, s; infinite where the
-        beam rests or is off."""
+        beam rests, is off, or jumps from one place to another."""
         width = (
             self.beam.radius / 2.0 if isinstance(self.beam, GaussianBeam) else _GOLDAK * min(self.beam.cf, self.beam.cr)
         )
         speed = self.path.speed(time)
-        return width / speed if speed else inf
+        return width / speed if 0.0 < speed <= self.path.top_speed else inf
 
     def beyond(self, depth: float) -> float:
         """Part of the power that a body without end would take up deeper than `depth` m."""
@@ -87,8 +87,9 @@ def make_beams(scenario: Scenario, grid: CellGrid) -> tuple[MovingBeam, ...]:
 
 
 def longest_step(beams: Sequence[MovingBeam]) -> float:
-    """The step in which no beam moves further than half its radius, s; infinite without a moving beam."""
-    speeds = [(each.radius, float(each.path.speeds.max())) for each in beams]
+    """The step in which no beam moves further than half its radius, s, but for jumps (`BeamPath.top_speed`); infinite
+    without a moving beam."""
+    speeds = [(each.radius, each.path.top_speed) for each in beams]
     return min((_RADII_A_STEP * radius / speed for radius, speed in speeds if speed), default=inf)
 
 

@@ -18,6 +18,7 @@ from heatsim.scenario.toml.positions import Key
 
 _UNITS = {"time": "s", "x": "m", "y": "m", "z": "m", "on": ""}  # of the columns
 _LAYOUTS = (("time", "x", "y"), ("time", "x", "y", "z", "on"))  # of a file that does not name them
+_JUMPING = 1e-4  # of the time for which a beam shines
 _INSIDE = 1e-9  # of the box: a place on its rim is inside
 
 
@@ -45,6 +46,17 @@ class BeamPath:
         """(n - 1,) of each leg, m/s; 0 with the beam off."""
         lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
         return np.where(self.on, lengths / np.diff(self.times), 0.0)
+
+    @cached_property
+    def top_speed(self) -> float:
+        """The greatest speed of legs that count, m/s. The fastest, by which a beam jumps from place to place with its
+        power on, do not: as far as it shines no more than a share _JUMPING of its time on them all together, they bring
+        no more heat than that, and steps spread it over their way however long they are."""
+        shining = np.where(self.speeds > 0.0, np.diff(self.times), 0.0)
+        by_speed = np.argsort(-self.speeds, kind="stable")
+        jumping = np.cumsum(shining[by_speed]) <= _JUMPING * float(np.diff(self.times)[self.on].sum())
+        slower = self.speeds[by_speed][~jumping]
+        return float(slower.max(initial=0.0))
 
     def speed(self, time: float) -> float:
         """The speed just after a time, m/s; 0 with the beam off."""
