@@ -174,15 +174,14 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     if not plans:
         return ids
     x, y = (read_geometry_centres(folder.geometry, axis) for axis in "xy")
-    found, seen = ids.astype(np.int64), set[tuple[str, ...]]()
+    found, seen = ids.astype(np.int64), dict[tuple[str, ...], int]()
     for plan in plans:
         with suppress(InputFileError):
             for block in read_floorplan(Path(plan["file"])):
-                key = plan["file"], block.name, str(plan["at"])
-                if plan.get("unit", block.name) == block.name and key not in seen:
-                    seen.add(key)
+                if plan.get("unit", block.name) == block.name:
+                    number = seen.setdefault((plan["file"], block.name, str(plan["at"])), len(seen) + 1)
                     inside = block.covers(x - plan["at"][0], y[:, None] - plan["at"][1])
-                    found[inside] += len(seen) << 8  # beyond the numbers of materials
+                    found[inside] = ids[inside].astype(np.int64) + (number << 8)  # beyond the numbers of materials
     return found
 
 
