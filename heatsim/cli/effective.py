@@ -61,9 +61,9 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     voxel, whose = _voxel_of(options["voxel"], volume)
     for note in volume.notes:
         click.echo(note, err=True)
-    medium = make_medium(volume.values, dict(map(_phase, phases)), voxel)
-    nz, ny, nx = medium.labels.shape
+    nz, ny, nx = (1,) * (3 - volume.values.ndim) + volume.values.shape[-3:]
     click.echo(f"{image}: {nx} x {ny} x {nz} voxels of {' x '.join(f'{edge:g}' for edge in voxel)}{whose}", err=True)
+    medium = make_medium(volume.values, dict(map(_phase, phases)), voxel)
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
     how = {name: options[name] for name in ("sides", "tolerance", "device")}
     found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)

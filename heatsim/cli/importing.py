@@ -17,11 +17,23 @@ from heatsim.errors import RequestError, ScenarioError
 @click.option("--materials", type=click.Path(path_type=Path), help="Materials of HotSpot (.materials).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario file [beside FILE].")
 @click.option("--cells", type=click.IntRange(4, 1000), help="Cells across the die [48; of a .stk its own].")
+@click.option(
+    "--sink-coefficient",
+    type=click.FloatRange(0.0, min_open=True),
+    metavar="H",
+    help="W/(m2 K) in place of a heat sink of 3D-ICE that is a program.",
+)
+@click.option(
+    "--sink-temperature",
+    type=click.FloatRange(0.0, min_open=True),
+    metavar="T",
+    help="Its temperature, K [that of the start].",
+)
 @click.option("--steady", is_flag=True, help="The steady state of the mean powers, in place of the trace.")
 @click.option("--force", is_flag=True, help="Replace the scenario file.")
 def import_(
     file: Path, powers: Path | None, config: Path | None, materials: Path | None, output: Path | None,
-    cells: int | None, steady: bool, force: bool,
+    cells: int | None, sink_coefficient: float | None, sink_temperature: float | None, steady: bool, force: bool,
 ) -> None:  # fmt: skip
     """Make a scenario of a chip from the files of HotSpot or 3D-ICE.
 
@@ -32,7 +44,7 @@ def import_(
     """
     from heatsim.imports.hotspot import HotspotFiles, import_hotspot
     from heatsim.imports.scenarios import powers_file
-    from heatsim.imports.three_d_ice import import_stack
+    from heatsim.imports.three_d_ice import Cooling, import_stack
     from heatsim.scenario import load
     from heatsim.scenario.toml.document import require_text
     from heatsim.store.atomic import write_atomically
@@ -41,13 +53,18 @@ def import_(
     table = powers_file(target)
     if not force and (target.exists() or table.exists()):
         raise RequestError(f"{target}: is there already, or its powers are; --force replaces them")
+    if sink_temperature is not None and sink_coefficient is None:
+        raise click.UsageError("--sink-temperature: give --sink-coefficient, too")
+    if sink_coefficient is not None and file.suffix != ".stk":
+        raise click.UsageError(f"{file}: --sink-coefficient is for stacks of 3D-ICE (.stk); HotSpot has r_convec")
     if file.suffix == ".stk":
-        found = import_stack(file, target, cells, steady=steady)
+        cooling = None if sink_coefficient is None else Cooling(sink_coefficient, sink_temperature)
+        found = import_stack(file, target, cells, steady=steady, cooling=cooling)
     elif powers is None:
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
         found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
-    text, blocks = found.toml, len(found.document["sources"])
+    text, blocks = found.toml, len(found.document["output"]["regions"])
     try:
         require_text(text, target)
     except ScenarioError as error:

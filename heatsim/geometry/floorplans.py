@@ -7,6 +7,7 @@ HotSpot (Zhang et al., University of Virginia CS-2015-02) has a line for each bl
 3D-ICE (Sridhar et al., ICCAD 2010) has a group for each, in micrometres, with its powers in one or several time slots:
 
     name : position 0, 0 ; dimension 4900, 6200 ; power values 1.5, 2.5 ;
+    name : rectangle (0, 0, 2000, 3000) ; rectangle (2000, 0, 500, 500) ; power values 1.5 ;
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from types import MappingProxyType
@@ -29,14 +29,16 @@ MAX_BYTES, MAX_BLOCKS = 2**24, 2**16
 SLACK = 1e-9  # m: blocks that overlap by less touch
 SNAPPED = 0.01  # of the smaller block: one of two blocks that overlap by less is cut
 MAX_LENGTH = 1e6  # m
+MAX_POWER = 1e12  # W
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_GROUP = re.compile(r"([^\s:;]+)\s*:([^:]*?)(?=[^\s:;]+\s*:|\Z)", re.DOTALL)
+NUMBERS = rf"{NUMBER}(?: , {NUMBER})*"
 MICRO = 1e-6
 
 
 class ChipBlock(NamedTuple):
     """A rectangle of a floorplan, m; conductivity, W/(m K), and capacity, J/(m3 K), where the file has them of a block;
-    powers: in the time slots of a file of 3D-ICE, W; material: its name there, if it has one of its own."""
+    powers: in the time slots of a file of 3D-ICE, W; material: its name there, if it has one of its own; part: its
+    number among several rectangles of one block."""
 
     name: str
     left: float
@@ -47,6 +49,7 @@ class ChipBlock(NamedTuple):
     capacity: float | None = None
     powers: tuple[float, ...] = ()
     material: str = ""
+    part: int = 0
 
     def covers(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
         """Whether places, m, lie in it."""
@@ -64,11 +67,11 @@ class ChipPlan(NamedTuple):
     blocks: tuple[ChipBlock, ...]
     flat: tuple[ChipBlock, ...] = ()
     notes: tuple[str, ...] = ()
-    by_name: Mapping[str, ChipBlock] = MappingProxyType({})
+    by_name: Mapping[str, list[ChipBlock]] = MappingProxyType({})
 
     def named(self, name: str) -> list[ChipBlock]:
-        """The block of a name, if there is one."""
-        return [self.by_name[name]] if name in self.by_name else []
+        """The rectangles of the block of a name, if there is one."""
+        return self.by_name.get(name, [])
 
 
 def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
@@ -78,7 +81,7 @@ def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
 
 def read_plan(path: Path) -> ChipPlan:
     """A floorplan. Blocks without an area are left out, and of blocks that overlap by little one is cut. Raises
-    InputFileError for a file that is none, and for blocks that overlap by more or have one name."""
+    InputFileError for a file that is none, and for blocks of one name."""
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -91,23 +94,22 @@ def read_plan(path: Path) -> ChipPlan:
 @lru_cache(maxsize=16)
 def _read(path: Path, stamp: tuple[int, int, int]) -> ChipPlan:
     text = read_text(path)
-    in_groups = re.search(r":\s*(position|rectangle)\b", text)
+    in_groups = re.search(r":\s*(position|rectangle)\b", without_comments(text))
     every = [*(_of_3d_ice(path, text) if in_groups else _of_hotspot(path, text))]
     flat = tuple(block for block in every if block.right <= block.left or block.top <= block.bottom)
     found = [block for block in every if block.right > block.left and block.top > block.bottom]
     if not 0 < len(found) <= MAX_BLOCKS:
         raise InputFileError(path, f"expected 1 to {MAX_BLOCKS} blocks of a floorplan, found {len(found)}")
-    for name, count in Counter(block.name for block in every).items():
+    for (name, _), count in Counter((block.name, block.part) for block in every).items():
         if count > 1:
             raise InputFileError(path, f"has more than one block {name!r}")
     notes = [f"{path}: {_some([block.name for block in flat])} without an area: left out"] if flat else []
-    apart, cut = _cut_apart(path, found)
-    if cut:
-        told = (
-            f"{_some([block for block, _ in cut])} cut where others overlap by up to {max(by for _, by in cut):.3g} m"
-        )
-        notes.append(f"{path}: {told}")
-    return ChipPlan(tuple(apart), flat, tuple(notes), MappingProxyType({block.name: block for block in apart}))
+    apart, told = _cut_apart(found)
+    by_name: dict[str, list[ChipBlock]] = {}
+    for block in apart:
+        by_name.setdefault(block.name, []).append(block)
+    notes += [f"{path}: {each}" for each in told]
+    return ChipPlan(tuple(apart), flat, tuple(notes), MappingProxyType(by_name))
 
 
 def _some(names: list[str]) -> str:
@@ -137,8 +139,36 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
 
 
 def without_comments(text: str) -> str:
-    """The text of a file of 3D-ICE without its comments."""
-    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    """The text of a file of 3D-ICE without its comments; its lines keep their numbers."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+
+
+class Statement(NamedTuple):
+    """Words with a space between them, as `position 0 , 100`; the line where they begin; and whether they are a head,
+    which ends in a colon: others end in a semicolon."""
+
+    text: str
+    line: int
+    head: bool
+
+
+def statements(path: Path, text: str) -> Iterator[Statement]:
+    """The statements of a file of 3D-ICE. Raises InputFileError for words that no mark ends."""
+    words, first, line = list[str](), 1, 1
+    for found in re.finditer(r'\n|"[^"\n]*"|[():;,]|[^\s():;,"]+|"', without_comments(text)):
+        word = found[0]
+        if word == "\n":
+            line += 1
+            continue
+        if word in (":", ";"):
+            if words:
+                yield Statement(" ".join(words), first, word == ":")
+            words = []
+            continue
+        first = first if words else line
+        words.append(word)
+    if words:
+        raise InputFileError(path, f"line {first}: expected a semicolon after {' '.join(words)[:80]!r}")
 
 
 def _of_hotspot(path: Path, text: str) -> Iterator[ChipBlock]:
@@ -164,22 +194,75 @@ def _of_hotspot(path: Path, text: str) -> Iterator[ChipBlock]:
         yield ChipBlock(fields[0], left, bottom, left + width, bottom + height, conductivity, capacity)
 
 
+# What may stand below the name of a block. Cells are not those of 3D-ICE: discretizations are passed over.
+ELEMENT = {
+    "position": re.compile(rf"position ({NUMBER}) , ({NUMBER})"),
+    "dimension": re.compile(rf"dimension ({NUMBER}) , ({NUMBER})"),
+    "rectangle": re.compile(rf"rectangle \( ({NUMBER}) , ({NUMBER}) , ({NUMBER}) , ({NUMBER}) \)"),
+    "material": re.compile(r"material (\w+)"),
+    "discretization": re.compile(rf"discretization {NUMBER} , {NUMBER}"),
+    "power values": re.compile(rf"power values ({NUMBERS})"),
+}
+
+
+class Drawn(NamedTuple):
+    """What stands below a name in a file of 3D-ICE, by the words of `ELEMENT`; and the line of the name."""
+
+    name: str
+    line: int
+    said: dict[str, list[re.Match[str]]]
+
+
+def drawn(path: Path, found: Iterator[Statement]) -> Iterator[Drawn]:
+    """Names, and what is drawn below each. Raises InputFileError."""
+    last: Drawn | None = None
+    for each in found:
+        if each.head:
+            if last is not None:
+                yield last
+            last = Drawn(each.text, each.line, {})
+            continue
+        key = next((key for key, pattern in ELEMENT.items() if pattern.fullmatch(each.text)), "")
+        if not key or last is None:
+            expected = "position x, y; dimension length, width; rectangle (x, y, length, width); or power values"
+            where = f"block {last.name!r}: " if last else ""
+            raise InputFileError(path, f"line {each.line}: {where}expected {expected}, found {each.text[:80]!r}")
+        matched = ELEMENT[key].fullmatch(each.text)
+        last.said.setdefault(key, []).extend([matched] if matched else [])
+        if len(last.said[key]) > 1 and key != "rectangle":
+            raise InputFileError(path, f"line {each.line}: block {last.name!r}: {key} is given twice")
+    if last is not None:
+        yield last
+
+
+def rectangles(path: Path, block: Drawn) -> list[tuple[float, float, float, float]]:
+    """Left, bottom, length and width of the rectangles of a block of 3D-ICE, m. Raises InputFileError."""
+    said, where = block.said, f"line {block.line}: block {block.name!r}"
+    places = said.get("position", []), said.get("dimension", [])
+    if all(places) == ("rectangle" in said) or any(places) != all(places):
+        raise InputFileError(path, f"{where}: expected position x, y; and dimension length, width; (um), or rectangles")
+    found = [(*place.groups(), *size.groups()) for place, size in zip(*places, strict=True)]
+    numbers = [[float(each) for each in match] for match in found or (each.groups() for each in said["rectangle"])]
+    for x, y, length, width in numbers:
+        if not _is_rectangle(*(MICRO * each for each in (x, y, length, width))):
+            raise InputFileError(
+                path, f"{where}: expected a place, and a dimension > 0 (um), found {length:g}, {width:g}"
+            )
+    return [(MICRO * x, MICRO * y, MICRO * length, MICRO * width) for x, y, length, width in numbers]
+
+
 def _of_3d_ice(path: Path, text: str) -> Iterator[ChipBlock]:
-    for name, group in _GROUP.findall(without_comments(text)):
-        place, size = (
-            re.search(rf"{word}\s+({NUMBER})\s*,\s*({NUMBER})\s*;", group) for word in ("position", "dimension")
-        )
-        if re.search(r"\brectangle\b", group):
-            raise InputFileError(path, f"block {name!r}: rectangles cannot be read, position and dimension can")
-        if place is None or size is None:
-            raise InputFileError(path, f"block {name!r}: expected position x, y; and dimension length, width; (um)")
-        (x, y), (length, width) = ((MICRO * float(each) for each in found.groups()) for found in (place, size))
-        if not _is_rectangle(x, y, length, width):
-            raise InputFileError(path, f"block {name!r}: expected a place, and a dimension > 0 (um), found {size[0]!r}")
-        powers = re.search(rf"power\s+values\s+({NUMBER}(?:\s*,\s*{NUMBER})*)", group)
-        values = tuple(float(each) for each in powers[1].split(",")) if powers else ()
-        own = re.search(r"\bmaterial\s+(\w+)", group)
-        yield ChipBlock(name, x, y, x + length, y + width, powers=values, material=own[1] if own else "")
+    for block in drawn(path, statements(path, text)):
+        powers, own = block.said.get("power values"), block.said.get("material")
+        values = tuple(float(each) for each in powers[0][1].split(" , ")) if powers else ()
+        if not all(abs(each) < MAX_POWER for each in values):
+            told = f"line {block.line}: block {block.name!r}: expected powers below {MAX_POWER:g} W"
+            raise InputFileError(path, f"{told}, found {max(values, key=abs):g}")
+        for part, (x, y, length, width) in enumerate(rectangles(path, block)):
+            yield ChipBlock(
+                block.name, x, y, x + length, y + width,
+                powers=values, material=own[0][1] if own else "", part=part,
+            )  # fmt: skip
 
 
 def _is_rectangle(left: float, bottom: float, width: float, height: float) -> bool:
@@ -188,28 +271,38 @@ def _is_rectangle(left: float, bottom: float, width: float, height: float) -> bo
     return bool((ends < MAX_LENGTH).all() and width >= 0 and height >= 0)
 
 
-def _cut_apart(path: Path, blocks: list[ChipBlock]) -> tuple[list[ChipBlock], list[tuple[str, float]]]:
-    """The blocks without the little that some overlap, as rounded coordinates do; and which were cut, by how much, m.
-    Raises InputFileError for blocks that overlap by more than SNAPPED of the smaller one."""
+def _cut_apart(blocks: list[ChipBlock]) -> tuple[list[ChipBlock], list[str]]:
+    """The blocks without the little that some overlap, as rounded coordinates do; and what to tell of those that were
+    cut, and of those that overlap by more than SNAPPED of the smaller one, which are left as they are."""
     order = sorted(range(len(blocks)), key=lambda each: blocks[each].left)
-    found, cut = list(blocks), dict[str, float]()
+    found, lefts = list(blocks), np.array([blocks[each].left for each in order])
+    edges = np.array([blocks[each][1:5] for each in order])
+    cut, over, first = dict[str, float](), 0, ""
     for number, one in enumerate(order):
-        for other in islice(order, number + 1, None):
-            a, b = found[one], found[other]
-            if a.right - blocks[other].left <= SLACK:
-                break  # so do all that follow begin beyond it
-            across = min(a.right, b.right) - max(a.left, b.left)
-            up = min(a.top, b.top) - max(a.bottom, b.bottom)
-            if across <= SLACK or up <= SLACK:
-                continue
+        end = np.searchsorted(lefts, edges[number, 2] - SLACK)  # all that follow begin beyond it
+        left, bottom, right, top = edges[number + 1 : end].T
+        across = np.minimum(edges[number, 2], right) - np.maximum(edges[number, 0], left)
+        up = np.minimum(edges[number, 3], top) - np.maximum(edges[number, 1], bottom)
+        for place in np.flatnonzero((across > SLACK) & (up > SLACK)):
+            a, b = found[one], found[order[number + 1 + place]]
+            by, high = float(across[place]), float(up[place])
             width, height = min(a.right - a.left, b.right - b.left), min(a.top - a.bottom, b.top - b.bottom)
-            if min(across / width, up / height) > SNAPPED:
-                raise InputFileError(path, f"blocks {a.name!r} and {b.name!r} overlap by {across:.3g} m x {up:.3g} m")
-            if across / width <= up / height:
-                found[other] = b._replace(left=a.right)
+            if min(by / width, high / height) > SNAPPED:
+                over += 1
+                first = first or f"blocks {a.name!r} and {b.name!r} overlap by {by:.3g} m x {high:.3g} m"
+                continue
+            if by / width <= high / height:
+                b = b._replace(left=a.right)
             elif a.bottom <= b.bottom:
-                found[other] = b._replace(bottom=a.top)
+                b = b._replace(bottom=a.top)
             else:
-                found[other] = b._replace(top=a.bottom)
-            cut[b.name] = max(cut.get(b.name, 0.0), min(across, up))
-    return found, [*cut.items()]
+                b = b._replace(top=a.bottom)
+            found[order[number + 1 + place]], edges[number + 1 + place] = b, b[1:5]
+            cut[b.name] = max(cut.get(b.name, 0.0), min(by, high))
+    told = []
+    if cut:
+        told.append(f"{_some([*cut])} cut where others overlap by up to {max(cut.values()):.3g} m")
+    if over:
+        more = f", and {over - 1} pairs more" if over > 1 else ""
+        told.append(f"{first}{more}: each releases its power over all of its area, as in HotSpot and 3D-ICE")
+    return found, told

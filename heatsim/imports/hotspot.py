@@ -20,10 +20,22 @@ from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import SLACK, ChipBlock, ChipPlan, read_plan
 from heatsim.imports.hotspot_configuration import Configuration, read_configuration
 from heatsim.imports.hotspot_files import ChipLayer, read_layers, read_powers
-from heatsim.imports.scenarios import Imported, add_blocks, block_edges, relative_name, solid
+from heatsim.imports.scenarios import Imported, Slab, add_blocks, relative_name, solid, stack_tables
 
+SAME_SIZE = 1e-6  # m, between the ends of layers, as HotSpot compares them
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
 CELLS_IN_LAYER = {"heated": 4, "other": 2, "spreader": 4, "sink": 8}
+# Below the die, from the bottom up: conductivity, W/(m K), and capacity, J/(m3 K), as in HotSpot's `temperature.h`; the
+# last two belong to a floorplan alone, layers of a file have their own.
+SECONDARY = {
+    "pcb": (1.0 / 0.333, 1.32e6),
+    "solder": (1.0 / 0.06, 2.1e6),
+    "substrate": (1.0 / 0.5, 1.6e6),
+    "c4": (1.0 / 0.8, 1.65e6),
+    "metal": (1.0 / 0.0025, 3.55e6),
+}
+PACKAGE = "pcb", "solder", "substrate"
+LEAKAGE = 1.5e4, 0.036, 383.15  # W/m2 at a temperature, K, and how it grows, 1/K: HotSpot's `calc_leakage`
 
 
 @dataclass(frozen=True)
@@ -46,14 +58,26 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
     plans = {layer.floorplan: read_plan(layer.floorplan) for layer in layers}
     blocks = {file: plan.blocks for file, plan in plans.items()}
     die = _extent(blocks[layers[0].floorplan])
-    _require_fit(layers, blocks, die, values)
-    document = _stack(layers, blocks, values, die, cells)
-    document["title"] = f"{files.stack.stem}, from HotSpot"
-    at = [0.5 * (values["s_sink"] - size) - start for start, size in zip(die[:2], die[2:], strict=True)]
+    below = _below(files, configuration)
+    _require_fit(layers, blocks, die, values, below)
+    under = sum(values[f"t_{_key(name)}"] for name in below)
+    layers = [layer._replace(bottom=layer.bottom + under) for layer in layers]
+    document = _stack(layers, blocks, configuration, die, cells, below)
+    document = {"title": f"{files.stack.stem}, from HotSpot", **document}
+    wide = max(values["s_sink"], *(values[f"s_{_key(name)}"] for name in below if name in PACKAGE), 0.0)
+    at = {
+        file: [0.5 * (wide - size) - start for start, size in zip(_extent(own)[:2], die[2:], strict=True)]
+        for file, own in blocks.items()
+    }
     heated = list[tuple[str, dict[str, Any]]]()
     names = _names_of_blocks(layers, plans)
-    for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan]]:
-        place = {"file": relative_name(layer.floorplan, target), "unit": block.name, "z": layer.z, "at": at}
+    for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan] if not block.part]:
+        place = {
+            "file": relative_name(layer.floorplan, target),
+            "unit": block.name,
+            "z": layer.z,
+            "at": at[layer.floorplan],
+        }
         if layer.heated:
             heated.append((names[layer.name, block.name], place))
         if block.conductivity not in (None, layer.conductivity):
@@ -64,9 +88,39 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
     powers = _powers(files.powers, layers, plans)
     slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
     table = add_blocks(document, target, heated, powers, slot)
+    if configuration.leakage:
+        document["sources"] += [_leakage(layer, target, at[layer.floorplan]) for layer in layers if layer.heated]
     notes = [*configuration.notes, *(note for plan in plans.values() for note in plan.notes), *_gaps(layers, blocks)]
     notes += _left_out(files, configuration, blocks, transient=slot > 0)
     return Imported(document, table, [*blocks], notes)
+
+
+def _of_file(files: HotspotFiles) -> bool:
+    """Whether the stack is a file of layers."""
+    return files.stack.suffix == ".lcf"
+
+
+def _below(files: HotspotFiles, configuration: Configuration) -> list[str]:
+    """The parts below the die, from the bottom up, where heat leaves that way; those without a thickness are told."""
+    wanted = [name for name in SECONDARY if configuration.secondary and (name in PACKAGE or not _of_file(files))]
+    found = [name for name in wanted if configuration.values[f"t_{_key(name)}"] > SLACK]
+    if len(found) < len(wanted):
+        thin = ", ".join(f"t_{_key(name)}" for name in wanted if name not in found)
+        configuration.notes.append(f"{files.configuration}: {thin}: too thin for a layer, left out")
+    return found
+
+
+def _key(name: str) -> str:
+    """How a part below the die is called in a configuration."""
+    return "sub" if name == "substrate" else name
+
+
+def _leakage(layer: ChipLayer, target: Path, at: list[float]) -> dict[str, Any]:
+    """What the blocks of a layer release of their own, the more the hotter they are."""
+    density, growth, hot = LEAKAGE
+    place = {"file": relative_name(layer.floorplan, target), "z": layer.z, "at": at}
+    heat = f"{density / layer.thickness:.9g}*exp({growth!r}*(T - {hot!r}))"
+    return {"power_density": heat, "region": {"floorplan": place}}
 
 
 def _names_of_blocks(layers: Sequence[ChipLayer], plans: Mapping[Path, ChipPlan]) -> dict[tuple[str, str], str]:
@@ -99,16 +153,20 @@ def _left_out(
         own = values["p_sink"] * values["s_sink"] ** 2 * values["t_sink"]
         told = f"c_convec, {values['c_convec']:g} J/K between the sink and the ambient, is left out"
         notes.append(f"{file or 'HotSpot'}: {told}: the sink warms with its own {own:.4g} J/K alone")
+        if configuration.secondary:
+            notes.append(f"{file}: c_convec_sec, {values['c_convec_sec']:g} J/K below the board, is left out, too")
+        if configuration.leakage:
+            notes.append(f"{file}: blocks leak over time, too, which HotSpot leaves out of transients")
         if configuration.start:
             told = (
                 f"initial temperatures are not read from {configuration.start}; all start at {values['init_temp']:g} K"
             )
             notes.append(f"{file}: {told}")
-    if configuration.layers and files.stack.suffix != ".lcf":
+    if configuration.layers and not _of_file(files):
         notes.append(f"{file}: names the layers {configuration.layers}, which HotSpot takes in place of {files.stack}")
     for path, plan in blocks.items():
         own_values = [block.name for block in plan if block.conductivity is not None]
-        if own_values and not (configuration.detailed and files.stack.suffix == ".lcf"):
+        if own_values and not (configuration.detailed and _of_file(files)):
             told = "the resistivity of blocks is taken, as HotSpot does of layers (.lcf) alone, with -detailed_3D on"
             notes.append(f"{path}: {told}")
     return notes
@@ -119,14 +177,21 @@ def _require_fit(
     blocks: Mapping[Path, Sequence[ChipBlock]],
     die: tuple[float, float, float, float],
     values: Mapping[str, float],
+    below: Sequence[str],
 ) -> None:
     for layer in layers:
-        if not np.allclose(_extent(blocks[layer.floorplan]), die, atol=SLACK):
-            raise InputFileError(layer.floorplan, "expected a floorplan as large as that of the first layer")
+        own = _extent(blocks[layer.floorplan])
+        if max(abs(a - b) for a, b in zip(own[2:], die[2:], strict=True)) > SAME_SIZE:
+            told = f"found {own[2]:g} m x {own[3]:g} m, and {die[2]:g} m x {die[3]:g} m there"
+            raise InputFileError(layer.floorplan, f"expected a floorplan as large as that of the first layer, {told}")
     sizes = max(die[2:]), values["s_spreader"], values["s_sink"]
     if not sizes[0] - SLACK <= sizes[1] <= sizes[2]:
         told = ", ".join(f"{size:g}" for size in sizes)
         raise RequestError(f"expected a die within the spreader, and that within the sink; found sides of {told} m")
+    for name in (each for each in below if each in PACKAGE):
+        if values[f"s_{_key(name)}"] < max(die[2:]) - SLACK:
+            told = f"s_{_key(name)}, {values[f's_{_key(name)}']:g} m, is less than the {max(die[2:]):g} m of the die"
+            raise RequestError(f"expected a die within the {name}: {told}")
 
 
 def _extent(blocks: Sequence[ChipBlock]) -> tuple[float, float, float, float]:
@@ -152,44 +217,45 @@ def _gaps(layers: Sequence[ChipLayer], blocks: Mapping[Path, Sequence[ChipBlock]
 def _stack(
     layers: Sequence[ChipLayer],
     blocks: Mapping[Path, Sequence[ChipBlock]],
-    values: Mapping[str, float],
+    configuration: Configuration,
     die: tuple[float, float, float, float],
     cells: int,
+    below: Sequence[str],
 ) -> dict[str, Any]:
-    """The tables of a scenario but for what blocks release."""
-    side, top = values["s_sink"], layers[-1].z[1]
-    heights = [top, top + values["t_spreader"], top + values["t_spreader"] + values["t_sink"]]
-    materials: dict[str, Any] = {"gap": {"conductivity": 0.0}}
-    regions: list[dict[str, Any]] = [{"material": "gap"}]
-    for name, low, high in zip(("spreader", "sink"), heights[:-1], heights[1:], strict=True):
-        materials[name] = solid(values[f"k_{name}"], values[f"p_{name}"])
-        regions.append({"material": name, "box": _centred(side, (values[f"s_{name}"],) * 2, low, high)})
+    """The tables of a scenario but for what blocks release. below: the parts below the die, from the bottom up."""
+    values, slabs, materials = configuration.values, list[Slab](), dict[str, Any]()
+    for name in below:
+        materials[name] = solid(*SECONDARY[name])
+        sides = (values[f"s_{_key(name)}"],) * 2 if name in PACKAGE else die[2:]
+        slabs.append(Slab(name, values[f"t_{_key(name)}"], sides, CELLS_IN_LAYER["other"]))
     for layer in layers:
         materials[layer.name] = _material(layer, layer.conductivity, layer.capacity)
-        regions.append({"material": layer.name, "box": _centred(side, die[2:], *layer.z)})
-    size, plans = max(die[2:]) / cells, [block for plan in blocks.values() for block in plan]
-    across = {edge - die[0] for block in plans for edge in (block.left, block.right)}
-    along = {edge - die[1] for block in plans for edge in (block.bottom, block.top)}
-    x, y = (
-        block_edges(places, (extent, values["s_spreader"], side), size)
-        for places, extent in zip((across, along), die[2:], strict=True)
-    )
-    middle = next(layer for layer in layers if layer.heated)
-    film = 1.0 / (values["r_convec"] * side**2)
-    return {
-        "temperature_unit": "K",
-        "grid": {"x": {"edges": x}, "y": {"edges": y}, "z": {"layers": _heights(layers, values)}},
-        "time": {"integrator": "steady"},
-        "materials": materials,
-        "regions": regions,
-        "initial": {"temperature": values["init_temp"]},
-        "boundary": {"z_max": {"kind": "convection", "coefficient": film, "ambient": values["ambient"]}},
-        "output": {
-            "snapshots": {"count": 1},
-            "energy": {"count": 1},
-            "slices": [{"name": "die", "axis": "z", "at": sum(middle.z) / 2, "count": 1}],
-        },
+        count = CELLS_IN_LAYER["heated" if layer.heated else "other"]
+        slabs.append(Slab(layer.name, layer.thickness, die[2:], count))
+    for name in ("spreader", "sink"):
+        materials[name] = solid(values[f"k_{name}"], values[f"p_{name}"])
+        slabs.append(Slab(name, values[f"t_{name}"], (values[f"s_{name}"],) * 2, CELLS_IN_LAYER[name]))
+    plan = [block for own in blocks.values() for block in _at_origin(own)]
+    document = stack_tables(slabs, materials, plan, die[2:], max(die[2:]) / cells, values["init_temp"])
+    faces = {"z_max": configuration.film}
+    if below:
+        lowest = values[f"s_{_key(below[0])}"] ** 2 if below[0] in PACKAGE else die[2] * die[3]
+        faces["z_min"] = 1.0 / (values["r_convec_sec"] * lowest)
+    document["boundary"] = {
+        face: {"kind": "convection", "coefficient": film, "ambient": values["ambient"]} for face, film in faces.items()
     }
+    middle = next(layer for layer in layers if layer.heated)
+    document["output"]["slices"] = [{"name": "die", "axis": "z", "at": sum(middle.z) / 2, "count": 1}]
+    return document
+
+
+def _at_origin(blocks: Sequence[ChipBlock]) -> list[ChipBlock]:
+    """The blocks of a floorplan that begins at 0, as HotSpot moves all to."""
+    x, y, _, _ = _extent(blocks)
+    return [
+        each._replace(left=each.left - x, bottom=each.bottom - y, right=each.right - x, top=each.top - y)
+        for each in blocks
+    ]
 
 
 def _material(layer: ChipLayer, conductivity: float, capacity: float) -> dict[str, Any]:
@@ -198,14 +264,3 @@ def _material(layer: ChipLayer, conductivity: float, capacity: float) -> dict[st
     if not layer.lateral:
         made["conductivity"] = [LATERAL * conductivity, LATERAL * conductivity, conductivity]
     return made
-
-
-def _centred(side: float, size: Sequence[float], low: float, high: float) -> dict[str, list[float]]:
-    lower, upper = ([0.5 * (side + sign * each) for each in size] for sign in (-1.0, 1.0))
-    return {"lower": [*lower, low], "upper": [*upper, high]}
-
-
-def _heights(layers: Sequence[ChipLayer], values: Mapping[str, float]) -> list[dict[str, Any]]:
-    sizes = [(layer.thickness, CELLS_IN_LAYER["heated" if layer.heated else "other"]) for layer in layers]
-    sizes += [(values[f"t_{name}"], CELLS_IN_LAYER[name]) for name in ("spreader", "sink")]
-    return [{"thickness": thickness, "cells": cells} for thickness, cells in sizes]

@@ -14,6 +14,13 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import read_text
+from heatsim.imports.hotspot_package import (
+    PACKAGE_CHOICES,
+    PACKAGE_DEFAULTS,
+    R_CONVEC_HIGH,
+    R_CONVEC_LOW,
+    package_film,
+)
 from heatsim.imports.scenarios import find_named_file
 from heatsim.scenario.toml.messages import did_you_mean
 
@@ -39,29 +46,38 @@ DEFAULTS = {
     "init_temp": 333.15,
     "sampling_intvl": 3.333e-6,
 }
+# What it takes of the path below the die, where that is modelled.
+SECONDARY_DEFAULTS = {
+    "r_convec_sec": 1.0,
+    "c_convec_sec": 140.4,
+    "t_metal": 1e-5,
+    "t_c4": 1e-4,
+    "s_sub": 0.021,
+    "t_sub": 0.001,
+    "s_solder": 0.021,
+    "t_solder": 0.00094,
+    "s_pcb": 0.1,
+    "t_pcb": 0.002,
+}
+MAY_BE_NONE = "t_metal", "t_c4", "t_sub", "t_solder", "t_pcb"  # some set a thickness of 1e-100 m for no layer
 # Models that have no counterpart here, by the key that switches them on.
-REFUSED = {
-    "model_secondary": "a secondary path for heat",
-    "use_microfluidic_cooling": "microchannels",
-    "use_microchannels": "microchannels",
-    "package_model_used": "a package model",
-}
+REFUSED = {"use_microfluidic_cooling": "microchannels", "use_microchannels": "microchannels"}
 # What is left out here, by the key that switches it on.
-LEFT_OUT = {
-    "leakage_used": "leakage that depends on temperature is left out; HotSpot has it in steady states alone",
-    "block_omit_lateral": "heat flows along the die and the interface here",
-}
+LEFT_OUT = {"block_omit_lateral": "heat flows along the die and the interface here"}
 MATERIAL_KEYS = {f"material_{part}": part for part in ("chip", "sink", "spreader", "interface")}
-# Keys of what does not matter here: other models are refused, and grids and output files are not those of HotSpot.
+SWITCHES = ("model_secondary", "leakage_used", "leakage_mode", "package_model_used")  # models that are taken
+FILES = ("materials_file", "package_config_file", "init_file", "grid_layer_file")
+TEXTS = (*SWITCHES, *FILES, "detailed_3d")  # keys that are read, and have no number of their own
+# Keys of what does not matter here: grids and output files are not those of HotSpot, coolants are refused where they
+# are used, and the floorplanner is another program.
 WITHOUT_EFFECT = frozenset(
     {
-        "thermal_threshold", "base_proc_freq", "dtm_used", "model_type", "leakage_mode", "package_config_file",
-        "grid_rows", "grid_cols", "grid_map_mode", "grid_steady_file", "grid_transient_file", "steady_file",
-        "detailed_3d", "f", "p", "o", "c", "d", "r_convec_sec", "c_convec_sec", "n_metal", "t_metal", "t_c4", "s_c4",
-        "n_c4", "s_sub", "t_sub", "s_solder", "t_solder", "s_pcb", "t_pcb", "pumping_pressure", "pump_internal_res",
-        "inlet_temperature", "coolant_material", "coolant_capac", "coolant_res", "coolant_visc", "wall_material",
-        "wall_capac", "wall_res", "htc", "wrap_l2", "l2_label", "model_rim", "rim_thickness", "compact_ratio",
-        "n_orients", "p0", "davg", "kmoves", "rcool", "rreject", "nmax", "lambdaa", "lambdat", "lambdaw",
+        "thermal_threshold", "base_proc_freq", "dtm_used", "model_type", "grid_rows", "grid_cols", "grid_map_mode",
+        "grid_steady_file", "grid_transient_file", "steady_file", "f", "p", "o", "c", "d", "n_metal", "s_c4", "n_c4",
+        "pumping_pressure", "pump_internal_res", "inlet_temperature", "coolant_material", "coolant_capac",
+        "coolant_res", "coolant_visc", "wall_material", "wall_capac", "wall_res", "htc", "network_file", "wrap_l2",
+        "l2_label", "model_rim", "rim_thickness", "compact_ratio", "n_orients", "p0", "davg", "kmoves", "rcool",
+        "rreject", "nmax", "lambdaa", "lambdat", "lambdaw",
     }
 )  # fmt: skip
 NO_FILE = "(null)"
@@ -73,13 +89,18 @@ Material = tuple[float, float]  # conductivity, W/(m K), and capacity, J/(m3 K)
 class Configuration(NamedTuple):
     """values: numbers by their names; materials: of the materials file, by name; start: the name of a file of initial
     temperatures, "" if there is none; layers: that of a layer file; detailed: whether HotSpot takes the
-    resistivity that blocks of layers have of their own; notes: what to tell."""
+    resistivity that blocks of layers have of their own; secondary: whether heat leaves below the die, too; leakage:
+    whether blocks leak; film: the coefficient of the sink's top, W/(m2 K), or an expression in T; notes: what to tell.
+    """
 
     values: dict[str, float]
     materials: dict[str, Material] | None
     start: str
     layers: str
     detailed: bool
+    secondary: bool
+    leakage: bool
+    film: float | str
     notes: list[str]
 
 
@@ -91,36 +112,72 @@ class _Entry(NamedTuple):
 def read_configuration(path: Path | None, materials: Path | None = None) -> Configuration:
     """What a configuration says, and what HotSpot takes where it does not; materials: the file of materials, in place
     of the one that it names. Raises InputFileError, and RequestError for a model that cannot be imported."""
-    values, notes = dict(DEFAULTS), list[str]()
-    entries = {} if path is None else _entries(path, notes)
+    values, notes = DEFAULTS | SECONDARY_DEFAULTS, list[str]()
+    known = [*values, *REFUSED, *LEFT_OUT, *MATERIAL_KEYS, *TEXTS, *WITHOUT_EFFECT]
+    entries = {} if path is None else _entries(path, known, notes)
     for name, (line, value) in entries.items():
         where = f"{path}: line {line}: -{name}"
-        on = value not in ("0", "0.0", NO_FILE)
-        if name in REFUSED and on:
+        if name in REFUSED and _is_on(value):
             raise RequestError(f"{where}: {REFUSED[name]} cannot be imported")
-        if name in LEFT_OUT and on:
+        if name in LEFT_OUT and _is_on(value):
             notes.append(f"{where}: {LEFT_OUT[name]}")
-        elif name in DEFAULTS:
-            values[name] = read_number(path, line, value)
-    named = entries.get("materials_file", _Entry(0, NO_FILE)).value
-    if materials is None and path is not None and named != NO_FILE:
-        materials = find_named_file(named, path, notes)
-    known = None if materials is None else read_materials(materials)
+        elif name in values:
+            values[name] = read_number(path, line, value, 0.0 if name in MAY_BE_NONE else None)
+    texts = {name: entries[name].value if name in entries else NO_FILE for name in TEXTS}
+    on = {name: _is_on(texts[name]) for name in SWITCHES}
+    if on["leakage_used"] and on["leakage_mode"]:
+        where = f"{path}: line {entries['leakage_mode'].line}: -leakage_mode"
+        raise RequestError(f"{where}: HotLeakage cannot be imported, HotSpot has none itself: 0 is its own model")
+    if materials is None and path is not None and texts["materials_file"] != NO_FILE:
+        materials = find_named_file(texts["materials_file"], path, notes)
+    of_file = None if materials is None else read_materials(materials)
     for name, part in MATERIAL_KEYS.items():
         if path is not None and name in entries:
             line, material = entries[name]
-            values[f"k_{part}"], values[f"p_{part}"] = find_material(path, line, material, known)
-    start, layers = (entries.get(name, _Entry(0, NO_FILE)).value for name in ("init_file", "grid_layer_file"))
-    start, layers = ("" if name == NO_FILE else name for name in (start, layers))
-    detailed = entries.get("detailed_3d", _Entry(0, "off")).value == "on"
-    return Configuration(values, known, start, layers, detailed, notes)
+            values[f"k_{part}"], values[f"p_{part}"] = find_material(path, line, material, of_file)
+    film: float | str = 1.0 / (values["r_convec"] * values["s_sink"] ** 2)
+    if on["package_model_used"] and path is not None:
+        film = _film_of_package(path, texts["package_config_file"], values, notes)
+    start, layers = ("" if texts[name] == NO_FILE else texts[name] for name in ("init_file", "grid_layer_file"))
+    detailed = texts["detailed_3d"] == "on"
+    return Configuration(
+        values, of_file, start, layers, detailed, on["model_secondary"], on["leakage_used"], film, notes
+    )
 
 
-def _entries(path: Path, notes: list[str]) -> dict[str, _Entry]:
+def _is_on(value: str) -> bool:
+    return value not in ("0", "0.0", NO_FILE)
+
+
+def _film_of_package(path: Path, named: str, values: dict[str, float], notes: list[str]) -> float | str:
+    """The coefficient of the sink's top by the model of its fins and its fan, W/(m2 K), or an expression in T."""
+    own, file = dict(PACKAGE_DEFAULTS), path
+    if named != NO_FILE:
+        file = find_named_file(named, path, notes)
+        for name, (line, value) in _entries(file, [*own], notes).items():
+            if name in own:
+                own[name] = read_number(file, line, value, 0.0 if name in PACKAGE_CHOICES else None)
+                if name in PACKAGE_CHOICES and own[name] not in (0.0, 1.0):
+                    raise InputFileError(file, f"line {line}: -{name}: expected 0 or 1, found {value[:80]!r}")
+    try:
+        film = package_film(own, values)
+    except (ValueError, ArithmeticError):
+        film = np.nan
+    if not isinstance(film, str):
+        if not LEAST < film < MOST:
+            raise InputFileError(file, "expected fins within the sink and a motor within the fan; no coefficient fits")
+        values["r_convec"] = 1.0 / (film * values["s_sink"] ** 2)
+        told = f"r_convec is {values['r_convec']:.4g} K/W by the package model"
+        unlikely = not R_CONVEC_LOW < values["r_convec"] < R_CONVEC_HIGH
+        notes.append(f"{file}: {told}{', which is not realistic' if unlikely else ''}")
+    else:
+        notes.append(f"{file}: the coefficient of natural convection and radiation follows the sink's temperature")
+    return film
+
+
+def _entries(path: Path, known: list[str], notes: list[str]) -> dict[str, _Entry]:
     """The values of a configuration by their keys, in small letters as HotSpot does not tell them apart."""
     found = dict[str, _Entry]()
-    known = [*DEFAULTS, *REFUSED, *LEFT_OUT, *MATERIAL_KEYS, *WITHOUT_EFFECT]
-    known += ["materials_file", "init_file", "grid_layer_file"]
     for number, line in enumerate(read_text(path).splitlines(), 1):
         fields = line.split("#")[0].split()
         if not fields:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.errors import InputFileError
+from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import read_text
 from heatsim.imports.hotspot_configuration import Configuration, find_material, read_number
 from heatsim.imports.scenarios import find_named_file
@@ -93,6 +93,8 @@ def _layer_of(path: Path, lines: Sequence[Line], configuration: Configuration) -
         capacity, resistivity = (read_number(path, *each) for each in made_of)
         conductivity = 1.0 / resistivity
     flows, releases = (flag in "Yy" for _, flag in (lateral, heated))
+    if ".csv" in plan:
+        raise RequestError(f"{path}: line {lines[-1][0]}: {plan[:80]}: microchannels cannot be imported")
     floorplan = find_named_file(plan, path, configuration.notes)
     return ChipLayer("", 0.0, read_number(path, *thickness), conductivity, capacity, flows, releases, floorplan)
 

@@ -13,7 +13,7 @@ import numpy as np
 import tomli_w
 
 from heatsim.errors import RequestError
-from heatsim.geometry.floorplans import SLACK
+from heatsim.geometry.floorplans import SLACK, ChipBlock
 
 _BREAK = re.compile(r"\n\s+")
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
@@ -49,10 +49,69 @@ def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
     return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
 
 
-def block_edges(places: set[float], sides: tuple[float, float, float], size: float) -> list[float]:
+class Slab(NamedTuple):
+    """A layer of a stack, centred on the chip: the name of its material; thickness, and sides along x and y, m; and how
+    many cells it has along z."""
+
+    material: str
+    thickness: float
+    sides: tuple[float, float]
+    cells: int
+
+
+def stack_tables(
+    slabs: Sequence[Slab],
+    materials: dict[str, Any],
+    blocks: Sequence[ChipBlock],
+    chip: tuple[float, float],
+    size: float,
+    start: float,
+) -> dict[str, Any]:
+    """The tables of a scenario but for faces and what blocks release: slabs from the bottom up, with void beside those
+    that are smaller than others. chip: its sides, m, from 0 on, where blocks begin; size: of cells across it, at most,
+    m; start: K. Raises RequestError for too many cells."""
+    wide = [max(slab.sides[axis] for slab in slabs) for axis in range(2)]
+    across = {edge for block in blocks for edge in (block.left, block.right)} | {0.0, chip[0]}
+    along = {edge for block in blocks for edge in (block.bottom, block.top)} | {0.0, chip[1]}
+    x, y = (
+        block_edges(places, sorted({side, *(slab.sides[axis] for slab in slabs)}), size)
+        for axis, (places, side) in enumerate(zip((across, along), chip, strict=True))
+    )
+    used = {slab.material: materials[slab.material] for slab in slabs}
+    regions: list[dict[str, Any]] = [{"material": slabs[0].material}]
+    if any(not np.allclose(slab.sides, wide, rtol=0.0, atol=SLACK) for slab in slabs):
+        gap = "gap"
+        while gap in materials:
+            gap += "_"
+        used, regions = {gap: {"conductivity": 0.0}, **used}, [{"material": gap}]
+    bottom = 0.0
+    for slab in slabs:
+        lower, upper = (
+            [0.5 * (end + sign * side) for end, side in zip(wide, slab.sides, strict=True)] for sign in (-1, 1)
+        )
+        box = {"lower": [*lower, bottom], "upper": [*upper, bottom + slab.thickness]}
+        regions.append({"material": slab.material, "box": box})
+        bottom += slab.thickness
+    return {
+        "temperature_unit": "K",
+        "grid": {
+            "x": {"edges": x},
+            "y": {"edges": y},
+            "z": {"layers": [{"thickness": slab.thickness, "cells": slab.cells} for slab in slabs]},
+        },
+        "time": {"integrator": "steady"},
+        "materials": used,
+        "regions": regions,
+        "initial": {"temperature": start},
+        "boundary": {},
+        "output": {"snapshots": {"count": 1}, "energy": {"count": 1}, "slices": []},
+    }
+
+
+def block_edges(places: set[float], sides: Sequence[float], size: float) -> list[float]:
     """Faces of cells along an axis: on all edges of blocks, and between them cells no larger than `size`; beside the
-    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m. Raises
-    `RequestError` for more than MAX_CELLS_ALONG."""
+    die growing ones, up to the edges of all that is wider. sides: of the die and of these, m. Raises `RequestError` for
+    more than MAX_CELLS_ALONG."""
     sharp = [0.0]
     for place in sorted(places):
         if place > sharp[-1] + SNAP * size:
@@ -64,7 +123,7 @@ def block_edges(places: set[float], sides: tuple[float, float, float], size: flo
     for low, high in pairwise(sharp):
         count = max(1, int(np.ceil((high - low) / size - 1e-6)))
         inside += [low + (high - low) * number / count for number in range(1, count + 1)]
-    die, _, side = sides
+    die, side = sides[0], sides[-1]
     beyond, last = [0.0], size
     for end in sides[1:]:
         last = _grow(beyond, 0.5 * (end - die), last)

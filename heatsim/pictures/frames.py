@@ -174,20 +174,19 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     if not plans:
         return ids
     x, y = (read_geometry_centres(folder.geometry, axis) for axis in "xy")
-    found, seen, read = ids.astype(np.int64), set[tuple[str, ...]](), dict[str, ChipPlan]()
+    found, seen, read = ids.astype(np.int64), dict[tuple[str, ...], int](), dict[str, ChipPlan]()
     for plan in plans:
         with suppress(InputFileError):
             if plan["file"] not in read:
                 read[plan["file"]] = read_plan(Path(plan["file"]))
             blocks, unit = read[plan["file"]], plan.get("unit")
             for block in blocks.blocks if unit is None else blocks.named(unit):
-                key = plan["file"], block.name, str(plan["at"])
-                if key not in seen:
-                    seen.add(key)
-                    across, up = x - plan["at"][0], y - plan["at"][1]
-                    columns = np.flatnonzero((block.left <= across) & (across <= block.right))
-                    rows = np.flatnonzero((block.bottom <= up) & (up <= block.top))
-                    found[np.ix_(rows, columns)] += len(seen) << 8  # beyond the numbers of materials
+                number = seen.setdefault((plan["file"], block.name, str(plan["at"])), len(seen) + 1)
+                across, up = x - plan["at"][0], y - plan["at"][1]
+                columns = np.flatnonzero((block.left <= across) & (across <= block.right))
+                rows = np.flatnonzero((block.bottom <= up) & (up <= block.top))
+                inside = np.ix_(rows, columns)
+                found[inside] = ids[inside].astype(np.int64) + (number << 8)  # beyond the numbers of materials
     return found
 
 

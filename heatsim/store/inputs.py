@@ -21,7 +21,7 @@ from PIL import Image
 from heatsim.errors import InputFileError
 from heatsim.store.hdf5_input import read_hdf5
 from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
-from heatsim.store.tiff import Voxel, read_tiff, voxel_of_tiff
+from heatsim.store.tiff import TiffFacts, Voxel, read_tiff, tiff_facts
 
 
 def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
@@ -106,8 +106,7 @@ def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_
     """
     if not path.is_dir():
         values = read_array(path, dataset, max_elements)
-        found = _voxel(path)
-        return Volume(_upright(path, values), *(found or (None, "")))
+        return Volume(_upright(path, values), *_facts(path))
     files = sorted((file for file in path.iterdir() if file.suffix.lower() in _PICTURES), key=_by_number)
     if not files:
         raise InputFileError(path, "a folder of PNG or TIFF files was expected, found none of them")
@@ -117,7 +116,7 @@ def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_
         if planes[-1].shape != planes[0].shape or planes[-1].ndim != 2:
             sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
             raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
-    return Volume(np.stack(planes), notes=tuple(_order(path, files)))
+    return Volume(np.stack(planes), notes=(*_facts(files[0]).notes, *_order(path, files)))
 
 
 RAW_TYPES = "uint8", "uint16", "int16", "uint32", "int32", "float32"
@@ -173,11 +172,11 @@ def _upright(path: Path, values: np.ndarray) -> np.ndarray:
     return values[::-1] if values.ndim == 2 else values
 
 
-def _voxel(path: Path) -> tuple[Voxel, str] | None:
+def _facts(path: Path) -> TiffFacts:
     try:
-        return voxel_of_tiff(path) if path.suffix.lower() in (".tif", ".tiff") else None
-    except (ValueError, TypeError, KeyError, AttributeError):  # what it says of itself is damaged
-        return None
+        return tiff_facts(path) if path.suffix.lower() in (".tif", ".tiff") else TiffFacts()
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):  # what it says of itself is damaged
+        return TiffFacts()
 
 
 _PICTURES = ".png", ".tif", ".tiff"

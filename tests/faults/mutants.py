@@ -36,8 +36,8 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+from helpers.chip_files import CHIPS
 
-from faults.chip_files import CHIPS
 from faults.kills import report
 from faults.mutations import Corpus, mutated
 from heatsim.cli.importing import import_

@@ -150,6 +150,8 @@ def test_the_size_of_the_image_and_of_its_voxels_is_told(invoke: Callable[..., R
     assert "voxels of 1 x 1 x 1, where the file says 0.5,0.5,3 um" in done.stderr
     done = invoke(write("npy"), *phases)
     assert "image.npy: 8 x 10 x 12 voxels of 1 x 1 x 1 (along x, y, z)" in done.stderr
+    done = invoke("image.npy", "--phase", "0=1")  # which is refused
+    assert "image.npy: 8 x 10 x 12 voxels of 1 x 1 x 1 (along x, y, z)" in done.stderr
     done = invoke(write("slices"), *phases)
     assert "slices: 12 planes, from plane000.png to plane011.png" in done.stderr
 

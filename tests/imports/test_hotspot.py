@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
+from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, TRACE
 
 import heatsim
 from heatsim.cli.main import main
@@ -21,38 +22,6 @@ from heatsim.problem import build_problem
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 
-PLAN = """\
-# name width height left bottom
-core\t0.004\t0.010\t0.000\t0.000
-cache\t0.006\t0.010\t0.004\t0.000
-core cache 1.0
-"""
-TRACE = "core cache\n10.0 2.0\n6.0 0.0\n"
-CONFIG = """\
- -s_sink 0.03 # side, m
--s_spreader 0.02
--r_convec 0.5
--ambient 300
--init_temp 300
--sampling_intvl 0.02
--model_secondary 0
-"""
-STACK = """\
-0
-Y
-Y
-1.6e6
-0.01
-0.0002
-chip.flp
-1
-N
-N
-4e6
-0.25
-2e-5
-chip.flp
-"""
 Files = Callable[..., Result]
 
 
@@ -112,7 +81,7 @@ def test_a_trace_releases_each_power_for_its_interval(imported: Files) -> None:
 
 def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files) -> None:
     plan = PLAN.replace("0.000\t0.000\n", "0.000\t0.000 2e6 0.02\n", 1)
-    result = imported("--steady", file="chip.lcf", chip_flp=plan, chip_lcf=STACK)
+    result = imported("--steady", file="chip.lcf", chip_flp=plan, chip_lcf=LAYERS)
     assert result.exit_code == 0, result.output + result.stderr
     problem = build_problem(heatsim.load("chip.toml"))
     materials = problem.scenario.materials
@@ -134,14 +103,18 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
         ({"chip_ptrace": "core\n1\n"}, "expected a column for block 'cache', found 0"),
         ({"chip_ptrace": "core cache\n1\n"}, "line 2: expected 2 powers (W), found 1"),
         ({"chip_ptrace": "core cache\n1 -2\n"}, "line 2: expected a number >= 0, found '-2'"),
-        (
-            {"chip_flp": PLAN.replace("0.004\t0.000\n", "0.003\t0.000\n")},
-            "blocks 'core' and 'cache' overlap by 0.001 m",
-        ),
         ({"chip_flp": PLAN.replace("cache\t", "core\t")}, "has more than one block 'core'"),
-        ({"chip_flp": "core 1 2\n"}, "expected 1 to 10000 blocks of a floorplan, found 0"),
+        ({"chip_flp": "core 1 2\n"}, "expected 1 to 32768 blocks of a floorplan, found 0"),
         ({"chip_flp": "core 1 2 x 4\n"}, "line 1: expected name width height left bottom"),
-        ({"chip_config": CONFIG.replace("secondary 0", "secondary 1")}, "a secondary path for heat cannot be imported"),
+        (
+            {"chip_config": CONFIG + "-use_microchannels 1"},
+            "line 8: -use_microchannels: microchannels cannot be imported",
+        ),
+        (
+            {"chip_config": CONFIG.replace("secondary 0", "secondary 1\n-s_sub 0.009")},
+            "expected a die within the substrate: s_sub, 0.009 m, is less than the 0.01 m of the die",
+        ),
+        ({"chip_config": CONFIG + "-leakage_used 1\n-leakage_mode 1"}, "-leakage_mode: HotLeakage cannot be imported"),
         (
             {"chip_config": CONFIG.replace("0.02 #", "x").replace("0.03", "x")},
             "line 1: expected a number > 0, found 'x'",
@@ -186,7 +159,7 @@ def test_floorplans_of_3d_ice_are_read(tmp_path: Path) -> None:
     assert core.powers == (1.5, 2.0)
     np.testing.assert_allclose(cache[1:5], (4e-3, 0.0, 5e-3, 2e-3))
     file.write_text("Core0 : position 0 ; dimension 4000, 2000 ;\n")
-    with pytest.raises(InputFileError, match="expected position x, y; and dimension"):
+    with pytest.raises(InputFileError, match="line 1: block 'Core0': expected position x, y; dimension"):
         read_floorplan(file)
 
 
@@ -212,23 +185,6 @@ def test_pictures_of_a_die_have_the_outlines_of_its_blocks(imported: Files) -> N
     assert without.ids.max() < 256
 
 
-MATERIALS = """\
-# name, type, conductivity, capacity, viscosity of a fluid
-silicon
-solid
-130.0
-1630300
-
-water
-fluid
-0.6069
-4172638
-8.89e-4
-aluminum
-solid
-237.0
-2.422e6
-"""
 NAMED = CONFIG + "-material_chip silicon\n-material_sink aluminum\n-k_sink 400\n"
 
 
@@ -261,11 +217,11 @@ def test_what_a_configuration_does_not_say_is_as_in_hotspot(imported: Files) -> 
 
 
 def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
-    config = CONFIG + "-leakage_used 1\n-s_snk 0.02\n-ambient 310\n-init_file a.init\n-grid_layer_file chip.lcf\n"
+    config = CONFIG + "-block_omit_lateral 1\n-s_snk 0.02\n-ambient 310\n-init_file a.init\n-grid_layer_file chip.lcf\n"
     result = imported("--cells", "6", chip_config=config.replace("-r_convec 0.5", "-R_convec 0.25"))
     assert result.exit_code == 0, result.stderr
     for note in (
-        "line 8: -leakage_used: leakage that depends on temperature is left out",
+        "line 8: -block_omit_lateral: heat flows along the die and the interface here",
         '-s_snk is no key of HotSpot\'s, and is left out (did you mean "s_sink"?)',
         "-ambient is given in line 4, which is taken",
         "initial temperatures are not read from a.init; all start at 300 K",
@@ -282,7 +238,7 @@ def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
 
 
 def test_layers_are_in_the_order_of_their_numbers_and_may_name_materials(imported: Files) -> None:
-    first, second = STACK[: STACK.index("1\nN")], STACK[STACK.index("1\nN") :]
+    first, second = LAYERS[: LAYERS.index("1\nN")], LAYERS[LAYERS.index("1\nN") :]
     first = first.replace("1.6e6\n0.01\n", "silicon\n").replace("Y\nY", "y\nY")
     Path("m.materials").write_text(MATERIALS)
     result = imported(
@@ -293,15 +249,15 @@ def test_layers_are_in_the_order_of_their_numbers_and_may_name_materials(importe
     assert scenario.materials["layer_0"].conductivity == 130.0
     regions = {region.material: region.box for region in scenario.regions if region.box}
     assert regions["layer_0"].upper[2] == regions["layer_1"].lower[2] == pytest.approx(0.0002)
-    told = imported("--force", file="chip.lcf", chip_lcf=STACK.replace("1\nN", "0\nN"))
+    told = imported("--force", file="chip.lcf", chip_lcf=LAYERS.replace("1\nN", "0\nN"))
     assert "there is a layer 0 already" in told.stderr
-    told = imported("--force", file="chip.lcf", chip_lcf=STACK.replace("1\nN", "5\nN"))
+    told = imported("--force", file="chip.lcf", chip_lcf=LAYERS.replace("1\nN", "5\nN"))
     assert "expected layers from 0 to 1, found 0, 5" in told.stderr
 
 
 @pytest.mark.parametrize(("trace", "powers"), [("core cache cache core\n1 2 3 4\n", [1, 2, 4, 3])])
 def test_columns_of_blocks_of_one_name_come_layer_by_layer(trace: str, powers: list[float], imported: Files) -> None:
-    stack = STACK.replace("N\nN", "N\nY")
+    stack = LAYERS.replace("N\nN", "N\nY")
     result = imported("--steady", "--cells", "6", file="chip.lcf", chip_lcf=stack, chip_ptrace=trace)
     assert result.exit_code == 0, result.stderr
     scenario = heatsim.load("chip.toml")
@@ -323,7 +279,7 @@ def test_files_are_read_as_programs_and_editors_leave_them(imported: Files) -> N
     assert CliRunner().invoke(main, ["import", "chip.flp", *words]).exit_code == 0
     Path("config/plans").mkdir(parents=True)
     Path("config/plans/chip.flp").write_text(PLAN)
-    Path("config/chip.lcf").write_text(STACK.replace("chip.flp", "config/plans/chip.flp"))
+    Path("config/chip.lcf").write_text(LAYERS.replace("chip.flp", "config/plans/chip.flp"))
     result = CliRunner().invoke(main, ["import", "config/chip.lcf", *words])
     assert result.exit_code == 0, result.stderr
     assert "names config/plans/chip.flp, which is not beside it: config/plans/chip.flp is taken" in result.stderr
@@ -389,5 +345,108 @@ def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_writte
 
 def test_a_floorplan_that_is_no_file_is_not_waited_for(imported: Files) -> None:
     os.mkfifo("pipe.flp")
-    result = imported(file="chip.lcf", chip_lcf=STACK.replace("chip.flp", "pipe.flp"))
+    result = imported(file="chip.lcf", chip_lcf=LAYERS.replace("chip.flp", "pipe.flp"))
     assert (result.exit_code, "pipe.flp: is not a file" in result.stderr) == (2, True)
+
+
+EVEN = """\
+-s_sink 0.01
+-s_spreader 0.01
+-s_sub 0.01
+-s_solder 0.01
+-s_pcb 0.01
+-k_chip 1e6
+-r_convec 2
+-r_convec_sec 3
+-ambient 300
+"""
+
+
+@pytest.mark.parametrize("stack", ["chip.flp", "chip.lcf"])
+def test_heat_leaves_below_the_die_and_blocks_leak(stack: str, imported: Files) -> None:
+    """Two rows of resistances, with HotSpot's own conductivities below the die, and its leakage at one temperature."""
+    config = EVEN + "-model_secondary 1\n-leakage_used 1\n"
+    layers = LAYERS.replace("N\nN", "Y\nN").replace("0.01\n0.0002", "1e-6\n0.0002")
+    files = {"chip_flp": "all 0.01 0.01 0.002 -0.003\n", "chip_ptrace": "all\n20\n", "chip_lcf": layers}
+    assert imported("--steady", "--cells", "4", file=stack, chip_config=config, **files).exit_code == 0
+    state, area = run("time.tolerance=1e-9"), 1e-4
+    up = 2.0 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4) / area
+    own = 0.0 if stack == "chip.lcf" else 1e-4 * 0.8 + 1e-5 * 0.0025  # C4 and metal: layers of a file have their own
+    down = 3.0 + (0.002 * 0.333 + 0.00094 * 0.06 + 0.001 * 0.5 + own) / area
+    hot = mean_of_block(state, 0)
+    leakage = 1.5e4 * area * np.exp(0.036 * (hot - 383.15))
+    assert hot - 300.0 == pytest.approx((20.0 + leakage) * up * down / (up + down), rel=1e-4)
+    assert state.energy.faces["z_min"] == pytest.approx(-(hot - 300.0) / down, rel=1e-4)
+
+
+def test_a_board_wider_than_the_sink_and_layers_without_a_thickness(imported: Files) -> None:
+    config = CONFIG.replace("secondary 0", "secondary 1") + "-s_pcb 0.05\n-t_metal 1e-100\n-r_convec_sec 1\n"
+    result = imported("--steady", "--cells", "4", chip_config=config)
+    assert "chip.config: t_metal: too thin for a layer, left out" in result.stderr
+    state = run()
+    below, above = (state.energy.faces[face] for face in ("z_min", "z_max"))
+    assert below + above == pytest.approx(-9.0)
+    assert below < -0.3
+    boxes = {region.material: region.box for region in state.problem.scenario.regions if region.box}
+    assert boxes["sink"].lower[0] == pytest.approx(0.01)
+    assert boxes["pcb"].upper[0] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("package", "resistance"),
+    [  # as HotSpot 7 prints it
+        ("-sink_type 0\n", 0.232859),
+        ("-sink_type 0\n-rpm 5000\n", 0.169996),
+        ("-sink_type 1\n", 0.117344),
+        ("-flow_type 1\n", 0.448462),
+        ("-flow_type 1\n-sink_type 1\n-rpm 3000\n", 0.524071),
+        ("-natural_convec 1\n", 1.90629),  # 0.01 K above the ambient, where it begins
+        ("-natural_convec 1\n-sink_type 1\n", 11.7423),
+    ],
+)
+def test_a_sink_with_fins_cools_as_hotspot_says(package: str, resistance: float, imported: Files) -> None:
+    Path("package.config").write_text(package)
+    config = "-package_model_used 1\n-package_config_file package.config\n"
+    result = imported("--steady", "--cells", "4", chip_config=config)
+    assert result.exit_code == 0, result.stderr
+    film = heatsim.load("chip.toml").boundary.z_max
+    assert film is not None
+    coefficient = film.inputs["coefficient"]
+    if "natural" not in package:
+        assert f"r_convec is {resistance:.4g} K/W by the package model" in result.stderr
+        assert 1.0 / (coefficient * 0.06**2) == pytest.approx(resistance, rel=1e-5)  # type: ignore[operator]
+    else:
+        assert "follows the sink's temperature" in result.stderr
+        start = float(coefficient(T=318.16))  # type: ignore[operator]
+        assert 1.0 / (start * 0.06**2) == pytest.approx(resistance, rel=1e-5)
+    told = imported("--force", chip_config=config.replace("package.config", "chip.ptrace"))
+    assert "chip.ptrace: line 1: expected a key and its value" in told.stderr
+
+
+def test_blocks_that_overlap_release_their_power_each(imported: Files) -> None:
+    """HotSpot warns, and goes on."""
+    plan = PLAN.replace("0.004\t0.000\n", "0.003\t0.000\n")
+    result = imported("--steady", "--cells", "10", chip_flp=plan)
+    told = "blocks 'core' and 'cache' overlap by 0.001 m x 0.01 m: each releases its power over all of its area"
+    assert told in result.stderr
+    assert run().energy.faces["z_max"] == pytest.approx(-9.0)
+
+
+def test_large_floorplans_are_read_soon(tmp_path: Path) -> None:
+    """16384 blocks, as of OpenROAD."""
+    side = 128
+    lines = (f"b{i}_{j} 1e-5 1e-5 {1e-5 * i:.9g} {1e-5 * j:.9g}" for i in range(side) for j in range(side))
+    (tmp_path / "large.flp").write_text("\n".join(lines))
+    assert len(read_floorplan(tmp_path / "large.flp")) == side**2
+
+
+def test_floorplans_of_layers_may_begin_at_unlike_places(imported: Files) -> None:
+    """HotSpot moves each to 0."""
+    layers = LAYERS.replace("N\nN", "N\nY").replace("2e-5\nchip.flp", "2e-5\nother.flp")
+    Path("other.flp").write_text("all 0.01 0.01 0.5 -0.5\n")
+    trace = "core cache all\n1 2 3\n"
+    assert imported("--steady", "--cells", "6", file="chip.lcf", chip_lcf=layers, chip_ptrace=trace).exit_code == 0
+    assert run().energy.faces["z_max"] == pytest.approx(-6.0)
+    Path("other.flp").write_text("all 0.01 0.02 0 0\n")
+    told = imported("--force", file="chip.lcf", chip_lcf=layers, chip_ptrace=trace)
+    assert "other.flp: expected a floorplan as large as that of the first layer, found 0.01 m x 0.02 m" in told.stderr
