@@ -104,7 +104,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
         ({"chip_ptrace": "core cache\n1\n"}, "line 2: expected 2 powers (W), found 1"),
         ({"chip_ptrace": "core cache\n1 -2\n"}, "line 2: expected a number >= 0, found '-2'"),
         ({"chip_flp": PLAN.replace("cache\t", "core\t")}, "has more than one block 'core'"),
-        ({"chip_flp": "core 1 2\n"}, "expected 1 to 32768 blocks of a floorplan, found 0"),
+        ({"chip_flp": "core 1 2\n"}, "expected 1 to 65536 blocks of a floorplan, found 0"),
         ({"chip_flp": "core 1 2 x 4\n"}, "line 1: expected name width height left bottom"),
         (
             {"chip_config": CONFIG + "-use_microchannels 1"},
