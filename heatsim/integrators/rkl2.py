@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, Rows, SavedState, StepControl
+from heatsim.integrators.mean_inputs import MeanInputs, lacking_weights
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import (
     CHECK_EVERY,
@@ -96,6 +97,11 @@ class Rkl2Scheme:
         s = self.stages
         r = (s * s + s - 6) / (s * s + s - 2) / 9
         return (1 / 6 - r) / (1 / 4 - r)
+
+    @cached_property
+    def lacking(self) -> np.ndarray:
+        """(4,) the weights of what the mean of inputs lacks: see `lacking_weights`."""
+        return lacking_weights(self.c[:-1], np.array([each.weight for each in self.rounded(np.dtype(np.float64))]))
 
     def rounded(self, dtype: np.dtype) -> tuple[RkStage, ...]:
         """The stages as sweeps of a precision take them; with the weights of these very numbers, so that the energy
@@ -281,29 +287,38 @@ class Rkl2:
         scheme = self._scheme(dt)
         stages = _stages(scheme.stages, self._timed, problem.dtype)
         at_once = problem.batch if self._varies else scheme.stages
+        lacking = MeanInputs(problem, state.time, dt, scheme.lacking) if self._varies else None
         if at_once == 1:
             problem.look_ahead(state.time + dt * np.array(scheme.c))
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
-            forcing = self._inputs(times, state.field.stored_cells)
+            forcing = self._inputs(times, state.field.stored_cells, lacking)
             self._stepper.take_stages(dt, some, first, forcing)
             shares = np.array([stage.weight for stage in some])
             released += float(problem.source_energy(forcing, dt, len(some)) @ shares)
             heat = problem.ambient_heat(times, dt)
             if heat is not None:
                 from_ambients = shares @ heat + (0.0 if from_ambients is None else from_ambients)
+        if from_ambients is not None and lacking is not None:
+            from_ambients = from_ambients + lacking.ambient_heat(dt)
         state.solver_statistics.stages += scheme.stages
         return released, from_ambients
 
-    def _inputs(self, times: np.ndarray, cells: Callable[[Any], Any]) -> Forcing:
-        """Boundary faces and sources at some times, s; those that do not change are made once. cells: see
-        `SurfaceTangents`, which are made if faces depend on temperature; those of the start serve a whole step."""
+    def _inputs(self, times: np.ndarray, cells: Callable[[Any], Any], lacking: MeanInputs | None = None) -> Forcing:
+        """Boundary faces and sources at some times, s, with what their means lack; those that do not change are made
+        once. cells: see `SurfaceTangents`, which are made if faces depend on temperature; those of the start serve a
+        whole step."""
         problem = self._state.problem
         if problem.explicit_form is not None:
-            return problem.tangent_forcing(times if self._varies else times[:1], 0.0, self._state.tangents, cells)
+            times = times if self._varies else times[:1]
+            forcing, surfaces = problem.surface_forcing(times)
+            if lacking is not None:
+                forcing, surfaces = lacking.added(forcing), lacking.added_to_surfaces(surfaces)
+            return self._state.tangents.applied(forcing, cells, surfaces)
         if self._varies:
-            return problem.linear_forcing(times)
+            forcing = problem.linear_forcing(times)
+            return forcing if lacking is None else lacking.added(forcing)
         if self._forcing is None:
             self._forcing = problem.linear_forcing(times[:1])
         return self._forcing

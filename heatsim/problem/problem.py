@@ -327,12 +327,10 @@ class Problem:
         assert self.surfaces is not None
         assert self.explicit_form is not None
         times = self._until_end(times)
-        a, b = self.boundary_values(times)
-        if any(self.explicit_form.given):
-            b = self._boundary_potentials(a, b)
+        values = self._in_potentials(Forcing(*self.boundary_values(times)))
         if not self.explicit_form.faces.entries.size:
-            return Forcing(a, b)
-        return tangents.applied(Forcing(a, b), cells, self.surfaces.at(times))
+            return values
+        return tangents.applied(values, cells, self.surfaces.at(times))
 
     def tangent_forcing(
         self, times: np.ndarray, dt: float, tangents: SurfaceTangents, cells: Callable[[Any], Any]
@@ -347,12 +345,27 @@ class Problem:
         table, field, scale, windows = self._sources(self._until_end(times), dt, self.ambients.varies)
         return replace(boundary, heat_table=table, heat_field=field, heat_scale=scale, window_sources=windows)
 
-    def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The values b (k, boundary_size) of boundary faces in potentials: twice that of a given temperature, where a
-        is -2, and the others as they are. Those that do not depend on time are found once."""
-        if self.boundary_faces.varies:
-            return self._as_potentials(a, b)
-        return self._constant_potentials
+    def surface_forcing(self, times: np.ndarray, dt: float = 0.0) -> tuple[Forcing, np.ndarray]:
+        """What tangents are applied to: `linear_forcing`, in potentials, and (k, terms, boundary_size) of surfaces."""
+        assert self.surfaces is not None
+        return self._in_potentials(self.linear_forcing(times, dt)), self.surfaces.at(self._until_end(times))
+
+    def steady_inputs(self, times: np.ndarray) -> Forcing:
+        """What `linear_forcing` has of inputs in classes and faces that stay where they are, and the factor on the
+        field of sources, at some times, s; in potentials where explicit steps have these."""
+        times = self._until_end(times)
+        a, b = self.boundary_values(times)
+        table, scale = self._tables(times, 0.0, self.ambients.varies)
+        return self._in_potentials(Forcing(a, b, table, heat_scale=scale))
+
+    def _in_potentials(self, forcing: Forcing) -> Forcing:
+        """The forcing with potentials of given temperatures, where explicit steps have these. Those that do not depend
+        on time are found once."""
+        if self.explicit_form is None or not any(self.explicit_form.given):
+            return forcing
+        varies = self.boundary_faces.varies
+        b = self._as_potentials(forcing.boundary_a, forcing.boundary_b) if varies else self._constant_potentials
+        return replace(forcing, boundary_b=b)
 
     @cached_property
     def _constant_potentials(self) -> np.ndarray:
@@ -380,12 +393,20 @@ class Problem:
         """The part of the forcing that volume sources are, and the heat of ambients."""
         sources = self.volume_sources
         when = times if sources.varies or ambient_heat else times[:1]
+        table, scale = self._tables(times, dt, ambient_heat)
+        return table, sources.field(float(times[0]), dt), scale, sources.window_sources(when, dt)
+
+    def _tables(self, times: np.ndarray, dt: float, ambient_heat: bool) -> tuple[np.ndarray | None, np.ndarray]:
+        """(k, n) the heating rate of each cell class, None where nothing heats classes, and (k,) the factor on the
+        field of sources."""
+        sources = self.volume_sources
+        when = times if sources.varies or ambient_heat else times[:1]
         table = sources.table(when, dt)
         table = None if table is None else table[:, self.cell_classes.zone]
         if ambient_heat:
             rates = self.ambients.heating_rates(when)
             table = rates if table is None else table + rates
-        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.window_sources(when, dt)
+        return table, sources.scale(when, dt)
 
     def boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time, and then
