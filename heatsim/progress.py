@@ -52,6 +52,8 @@ class ProgressWords:
         """How far the run is."""
         from heatsim.plots.units import format_time
 
+        if progress.phase:
+            return progress.phase
         if isinf(progress.end):
             return f"to the steady state, step {progress.steps}"
         return f"t = {format_time(progress.time, progress.end)} of {format_time(progress.end)}, step {progress.steps}"

@@ -13,6 +13,7 @@ from heatsim.integrators import INTEGRATORS
 from heatsim.quantity import Quantity
 from heatsim.recorders import RECORDERS
 from heatsim.recorders.timings import describe_parts
+from heatsim.simulation.periodic_state import EXPECTED_PERIODS
 from heatsim.simulation.slow_warnings import describe_duration
 
 if TYPE_CHECKING:
@@ -188,6 +189,9 @@ def format_estimate(numbers: dict[str, Any]) -> str:
         ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots and checkpoints"),
         ("time", _foretold(numbers["seconds"])),
     ]
+    if numbers.get("periodic_seconds"):
+        told = describe_duration(numbers["periodic_seconds"])
+        rows.append(("periodic state", f"about {told} of this, if it is found in {EXPECTED_PERIODS} periods"))
     shown = format_table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])
     return shown if numbers["advice"] is None else f"{shown}\n\n{_format_recommendation(numbers['advice'])}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from heatsim.cli.options import print_error, print_warnings, trust_option
-from heatsim.errors import HeatsimError, RequestError
+from heatsim.errors import HeatsimError, NoGpuError
 
 
 @click.command()
@@ -33,7 +33,7 @@ def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
             warnings = [*problem.warnings(), *growth_warnings(problem)]
             try:
                 problem, _, taken = resolve_auto(problem, choose_device(scenario))
-            except RequestError:  # a device that this machine does not have
+            except NoGpuError:  # a device that this machine does not have
                 taken = None
             print_warnings([*warnings, *slow_warnings(problem, taken)])
         except HeatsimError as error:

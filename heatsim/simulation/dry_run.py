@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heatsim.integrators import make_field
 from heatsim.integrators.step_control import count_steps
 from heatsim.simulation.memory_estimate import disk_bytes, run_bytes
+from heatsim.simulation.periodic_state import EXPECTED_PERIODS
 from heatsim.simulation.state import State
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
     else:
         steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
     seconds = _seconds_a_step(problem, choice.kernel, advice)
+    whole = _foretold(control.integrator, advice) if steps is None else steps * seconds
+    periods = 0.0 if control.periodic is None else EXPECTED_PERIODS * control.periodic / control.end
     return {
         "device": choice.device_name,
         "kernel": choice.kernel,
@@ -43,7 +46,8 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
         "memory_bytes": run_bytes(problem, choice.device),
         "disk_bytes": disk_bytes(scenario),
         "seconds_a_step": seconds,
-        "seconds": (_foretold(control.integrator, advice) if steps is None else steps * seconds),
+        "seconds": None if whole is None else whole * (1.0 + periods),
+        "periodic_seconds": None if whole is None or not periods else whole * periods,
         "advice": None if advice is None else asdict(advice),
     }
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from math import prod
@@ -46,7 +47,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, simulate
 from heatsim.store.atomic import write_atomically
-from heatsim.store.checkpoints import Checkpoint, newest_checkpoint
+from heatsim.store.checkpoints import Checkpoint, newest_checkpoint, write_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
 from heatsim.store.series import complete_series
@@ -252,21 +253,28 @@ def resume_run(
         scenario = load_changed(path, overrides)
         checkpoint, damages = newest_checkpoint(folder)
         saved = None if checkpoint is None else checkpoint.state
+        search = None if saved is None else saved.get("periodic")  # for the periodic state, before the first step
+        before = saved["run"] if saved is not None else {}
+        saved = None if search is not None else saved
         _require_something_left(path, info, scenario, saved)
-        reference = None if saved is None else saved["run"]["reference"]
-        problem, choice, taken = _prepare(scenario, reference=reference, hottest=_hottest(saved))
+        problem, choice, taken = _prepare(scenario, reference=before.get("reference"), hottest=_hottest(saved))
         if checkpoint is not None and not _fits(checkpoint, problem, path):
             raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
         if saved is None:
-            warnings.append(Issue(f"{path}: has no checkpoint, so the run starts anew"))
+            found = "has no checkpoint, so the run starts anew"
+            if search is not None:
+                found = f"goes on with the search for the periodic state, after {len(search['changes'])} periods"
+            warnings.append(Issue(f"{path}: {found}"))
             folder = RunFolder.create(path, force=True, tables=TABLES)
+            if checkpoint is not None:
+                write_checkpoint(folder, checkpoint)
         on_warnings(warnings)
         callbacks = _Callbacks(on_progress, started)
         try:
             with _logged_to(folder.log, warnings, anew=saved is None):
                 write_atomically(folder.scenario, problem.scenario.to_toml().encode())
-                return _run_in(folder, problem, choice, taken, callbacks, saved)
+                return _run_in(folder, problem, choice, taken, callbacks, saved, search)
         except RangeLeft as left:
             return _run_anew(path, left, problem, taken, callbacks, on_warnings)
 
@@ -406,8 +414,9 @@ def _run_in(
     taken: auto.Recommendation | None,
     callbacks: _Callbacks,
     saved: dict[str, Any] | None = None,
+    search: dict[str, Any] | None = None,
 ) -> Run:
-    """saved: the state to go on from."""
+    """saved: the state to go on from; search: what is known of the periodic state, to go on with."""
     info, started = _describe(problem, choice, taken), callbacks.started
     log.info(
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
@@ -418,7 +427,9 @@ def _run_in(
     try:
         stops_early, start = False, None
         if problem.scenario.time.periodic is not None and saved is None:
-            periodic = find_periodic_state(problem, choice.kernel, callbacks.on_progress)
+            periodic = find_periodic_state(
+                problem, choice.kernel, callbacks.on_progress, search, partial(_keep_search, folder, problem)
+            )
             stops_early, start = periodic is None, periodic and periodic.start
             info["periodic"] = {"changes": periodic.changes if periodic else []}
         state = State(problem, make_field(problem, choice.kernel), start)
@@ -458,6 +469,13 @@ def _run_in(
         info["timings"] = _seconds(timings, started)
         folder.write_info(info)
     return Run(folder.path, info)
+
+
+def _keep_search(folder: RunFolder, problem: Problem, search: dict[str, Any]) -> None:
+    """Write a checkpoint of the search for a periodic state."""
+    hottest = 0.0 if problem.tabulated is None else problem.tabulated.hottest
+    run = {"reference": problem.reference, "hottest": hottest}
+    write_checkpoint(folder, Checkpoint(fingerprint(problem), {"run": run, "periodic": search}))
 
 
 def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, Any]) -> None:

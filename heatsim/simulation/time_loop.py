@@ -47,7 +47,8 @@ def _unknown() -> LiveValues:
 @dataclass(frozen=True)
 class Progress:
     """How far a run is: `time` of `end` s, `steps` done; `cells` in the grid; `sweeps` over them, which are steps or
-    stages. `look` reads the field as it is now, which takes as long as reading it does; call it before returning."""
+    stages; `phase`: in words, what is done before the first step. `look` reads the field as it is now, which takes as
+    long as reading it does; call it before returning."""
 
     time: float
     end: float
@@ -55,6 +56,7 @@ class Progress:
     cells: int
     sweeps: int = 0
     look: Callable[[], LiveValues] = _unknown
+    phase: str = ""
 
 
 # What a callback asks for: False, save the run and stop; CHECKPOINT, save it and go on; anything else, go on.

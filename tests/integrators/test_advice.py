@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from integrator_cases import case, equal_steps, field, run, state_of
 
 from heatsim.integrators import auto, make_field
 from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend
-from heatsim.integrators.euler import with_explicit_steps
-from heatsim.integrators.integrator import StepCost
+from heatsim.integrators.euler import seconds_of_inputs, with_explicit_steps
+from heatsim.integrators.integrator import IntegratorEstimate, StepCost
 from heatsim.integrators.tableaus import TR_BDF2
 from heatsim.problem import Problem
+from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
 
 CELL = 1e-9  # s a cell and step: a CPU of today
@@ -51,6 +53,36 @@ def test_many_short_steps_are_left_to_super_steps_and_stiff_problems_to_solvers(
     mode = case([64, 64, 64], 0.5, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)}, precision="float32")
     assert advice(problem_of(mode)).integrator == "rkl2"
     assert advice(problem_of(stiff(1e3))).integrator == "implicit"
+
+
+def test_what_takes_hours_is_told_with_what_another_way_takes() -> None:
+    mode = problem_of(case([64, 64, 64], 0.5, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)}))
+    estimates = (
+        IntegratorEstimate("euler", 3000, 3000, 60.0, "has too few steps"),
+        IntegratorEstimate("rkl2", 90_000, 900_000, 5000.0),
+    )
+
+    def told(seconds: float, others: tuple[IntegratorEstimate, ...] = estimates[:1]) -> list[str]:
+        chosen = replace(estimates[1], seconds=seconds)
+        taken = Recommendation("rkl2", "", 1e-3, (*others, chosen))
+        return [str(each) for each in slow_warnings(mode, taken)]
+
+    assert told(3000.0) == []
+    assert told(5000.0, ()) == []
+    assert "about 83.3 min (90000 steps" in told(5000.0)[0]
+    assert "euler would take about 60 s but has too few steps" in told(5000.0)[0]
+    assert "more than a day: auto takes rkl2, which is foretold to take about 5.7 years" in told(1.8e8, ())[0]
+
+
+def test_what_inputs_cost_is_timed_and_what_moves_is_followed() -> None:
+    source = [{"power_density": "1e6*exp(-((x - 0.02*t)/0.001)**2)"}]
+    text = case([40, 1, 1], 1.0, size=[0.04, 0.01, 0.01], materials={"metal": material(2.0, 1.0, 1e6)}, sources=source)
+    problem = problem_of(text)
+    assert seconds_of_inputs(problem) > 0.0
+    assert problem.volume_sources.passages == [pytest.approx(0.001 / 2**0.5 / 0.02, rel=0.1)]
+    steps = {each.integrator: each.steps for each in advice(problem).estimates}
+    resting = problem_of(text.replace("0.02*t", "0.02 + 0*t"))
+    assert steps["rkl2"] > 3 * {each.integrator: each.steps for each in advice(resting).estimates}["rkl2"]
 
 
 def test_explicit_euler_stays_where_others_gain_nothing() -> None:

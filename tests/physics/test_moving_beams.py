@@ -210,6 +210,21 @@ def test_steps_are_short_enough_to_see_a_beam_move(tmp_path: Path) -> None:
     assert resting.largest_step == pytest.approx(0.9 * resting.stability_limit)
 
 
+def test_jumps_with_the_power_on_do_not_limit_the_steps_and_bring_their_heat(tmp_path: Path) -> None:
+    """Spots 0.4 m apart, between which the beam jumps in 1 ns without going off."""
+    spots = "0, 0.3, 0.5\n0.5, 0.3, 0.5\n0.500000001, 0.7, 0.5\n1, 0.7, 0.5\n"
+    text = case([10, 10, 4], 1.0, materials=SLOW, sources=[with_path(tmp_path, {**GAUSSIAN, "radius": 0.02}, spots)])
+    problem = problem_of(text)
+    assert problem.largest_step == pytest.approx(0.9 * problem.stability_limit)
+    dt, energy = 0.05, 0.0
+    for step in range(20):
+        energy += dt * sum(window.power for window in problem.forcing(np.array([dt * step]), dt).window_sources[0])
+    assert energy == pytest.approx(1.5, rel=1e-6)
+    along = "0, 0.3, 0.5\n0.5, 0.3, 0.5\n0.501, 0.7, 0.5\n1, 0.7, 0.5\n"  # 1 ms is more than is left out
+    text = case([10, 10, 4], 1.0, materials=SLOW, sources=[with_path(tmp_path, {**GAUSSIAN, "radius": 0.02}, along)])
+    assert problem_of(text).largest_step == pytest.approx(0.5 * 0.02 * 0.001 / 0.4)
+
+
 def test_the_power_may_follow_a_formula_in_time(run: Run, tmp_path: Path) -> None:
     beam = {**GAUSSIAN, "power": "4*t", "radius": 0.02}
     path = "".join(f"{t}, {0.5}, {0.5}\n" for t in (0, 1))

@@ -90,18 +90,22 @@ def test_a_radiating_face_repeats_too(tmp_path: Path) -> None:
     assert np.ptp(found[:, 0]) > 3.0
 
 
-def test_it_may_be_stopped_before_it_has_settled_and_begins_anew(tmp_path: Path) -> None:
-    calls: list[Progress] = []
+def test_it_may_be_stopped_before_it_has_settled_and_keeps_the_periods_that_were_taken(tmp_path: Path) -> None:
+    told: list[str] = []
 
-    def stop_at_third(progress: Progress) -> bool:
-        calls.append(progress)
-        return len(calls) < 3
+    def stop_in_third_period(progress: Progress) -> bool:
+        told.append(progress.phase)
+        return "period 3" not in progress.phase
 
-    stopped = heatsim.run(loads(wall()), tmp_path / "run", on_progress=stop_at_third)
+    whole = heatsim.run(loads(wall()), tmp_path / "whole")
+    stopped = heatsim.run(loads(wall()), tmp_path / "run", on_progress=stop_in_third_period)
     assert not stopped.finished
-    resumed = heatsim.resume(tmp_path / "run")
+    assert "missed its start by" in told[-1]
+    again: list[str] = []
+    resumed = heatsim.resume(tmp_path / "run", on_progress=lambda progress: again.append(progress.phase) is None)
     assert resumed.finished
-    assert resumed.info["periodic"]["changes"][-1] < 0.02
+    assert again[0].startswith("periodic state: period 3")
+    assert resumed.info["periodic"]["changes"] == whole.info["periodic"]["changes"]
 
 
 def test_a_body_that_only_warms_has_no_state_that_repeats(tmp_path: Path) -> None:
