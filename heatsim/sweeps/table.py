@@ -83,7 +83,20 @@ def open_sweep(folder: Path) -> xarray.Dataset:
         return column(name) if _is_numeric(name, rows) else ("run", np.array([row[name] for row in rows]))
 
     coordinates = {"run": [row["run"] for row in rows], **{name: coordinate(name) for name in parameters}}
-    return xarray.Dataset({name: column(name) for name in values}, coordinates)
+    return _with_units(xarray.Dataset({name: column(name) for name in values}, coordinates))
+
+
+def _with_units(data: xarray.Dataset) -> xarray.Dataset:
+    """With the units, which the heads of the table have in brackets, as attributes; where two heads differ in the unit
+    alone, they keep it in their names."""
+    bare = [name.partition(" [")[0] for name in map(str, data.variables)]
+    names = {name: short for name, short in zip(map(str, data.variables), bare, strict=True) if bare.count(short) == 1}
+    for name in map(str, data.variables):
+        short, _, unit = name.partition(" [")
+        data[name].attrs["long_name"] = short
+        if unit:
+            data[name].attrs["units"] = unit.removesuffix("]")
+    return data.rename({name: short for name, short in names.items() if name != short})
 
 
 def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:

@@ -77,7 +77,7 @@ def test_a_sweep_has_a_row_a_run_and_a_picture_a_value(invoke: Invoke, tmp_path:
     }
     if find_spec("xarray"):
         data = open_sweep(folder)
-        assert data["hottest [degC]"].sel(run="0004").item() == float(rows[4]["hottest [degC]"])
+        assert data["hottest"].sel(run="0004").item() == float(rows[4]["hottest [degC]"])
         assert data["h"].sel(run="0004").item() == 10.0
 
 
