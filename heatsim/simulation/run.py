@@ -50,7 +50,7 @@ from heatsim.store.atomic import write_atomically
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint, write_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
-from heatsim.store.series import complete_series
+from heatsim.store.series import complete_series, require_snapshots
 from heatsim.store.tables import read_hotspots, read_last_row
 
 if TYPE_CHECKING:
@@ -343,16 +343,21 @@ def _require_something_left(
 
 
 def open_series(path: Path) -> xarray.Dataset:
-    """The snapshots of a run folder as an xarray Dataset; see `heatsim.open`."""
+    """The snapshots of a run folder, or of a file `run.vtkhdf` or `packed.vtkhdf`, as an xarray Dataset; see
+    `heatsim.open`."""
     import xarray
 
+    from heatsim.simulation.cell_volumes import with_cell_volumes
+
+    if path.suffix == ".vtkhdf":
+        require_snapshots(path)
+        return xarray.open_dataset(path, engine="h5netcdf")
     folder = RunFolder.open(path)
     with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
         complete_series(folder)
     if not folder.series.is_file():
         raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
-    from heatsim.simulation.cell_volumes import with_cell_volumes
-
+    require_snapshots(folder.series)
     return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import metadata
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -95,6 +95,7 @@ def add_bounds(file: h5py.File, name: str, faces: np.ndarray) -> None:
         ends.make_scale(f"This is a netCDF dimension but not a netCDF variable. {2:9d}")  # netCDF-4, appendix C
     bounds = file.create_dataset(bounds_name(name), data=np.column_stack([faces[:-1], faces[1:]]))
     attach_scales(file, bounds, (name, ENDS))
+    set_attributes(bounds, {"units": file[name].attrs["units"], "long_name": f"faces of the cells along {name}"})
     file[name].attrs["bounds"] = bounds_name(name)
 
 
@@ -284,6 +285,24 @@ def lay_out_queue(
     for i, source in enumerate(sources):
         layout[i * cells : (i + 1) * cells] = h5py.VirtualSource(source, name, shape=shape)
     return layout
+
+
+def lay_out_vectors(parts: Sequence[Part], variable: VirtualVariable, shape: tuple[int, ...]) -> h5py.VirtualLayout:
+    """Lay out (*shape, components): each part is a dataset of a source file, of one component at some places."""
+    layout = empty_layout(shape, variable)
+    for part in parts:
+        layout[(*part.at, part.component)] = h5py.VirtualSource(part.source, part.name, shape=part.shape)
+    return layout
+
+
+class Part(NamedTuple):
+    """A dataset `name` of a source file, of some shape, and where it lies in an array of vectors."""
+
+    source: str
+    name: str
+    shape: tuple[int, ...]
+    at: tuple[int | slice, ...]
+    component: int
 
 
 def add_virtual(group: h5py.Group, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout) -> h5py.Dataset:

@@ -7,8 +7,10 @@ than about 1000 at once, the limit on open files has to be raised (`ulimit -n`).
 
 from __future__ import annotations
 
+import re
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from heatsim.store.hdf5 import (
     write_hdf5,
 )
 from heatsim.store.snapshots import AXES, add_grid, extra_fields, read_grid
+from heatsim.store.vectors import COMPONENT, find_vectors
 from heatsim.store.vtk import VtkImage, VtkMesh, read_mesh_arrays, write_mesh
 
 _ALL_AXES = ("time", *AXES)
@@ -111,11 +114,22 @@ class Series:
         add_time(file, times).make_scale("time")
         _add_steps(file, [self._frames[path][1] for path in paths])
         vtk = self._vtk(file, layout.grid, times)
+        vectors = find_vectors(layout.variables)
+        parts = {part for vector in vectors for part in vector.parts.values()}
         for name, variable in layout.variables.items():
+            if name in parts:
+                continue
             data = add_virtual(file, name, variable, lay_out_stack(name, variable, layout.grid.shape, sources))
             attach_scales(file, data, _ALL_AXES)
             data.attrs["coordinates"] = "step"
             vtk.add(name, variable, sources, data)
+        if vectors:
+            _add_components(file, list(vectors[0].parts))
+        for vector in vectors:
+            data = vector.add(file, layout.grid.shape, sources)
+            attach_scales(file, data, (*_ALL_AXES, COMPONENT))
+            data.attrs["coordinates"] = "step"
+            vtk.add_vector(vector, sources, data)
         if self._folder.geometry.is_file():
             _add_material(file, vtk, self._folder.geometry)
 
@@ -144,10 +158,42 @@ def complete_series(folder: RunFolder) -> None:
     Series(folder).write()
 
 
+def require_snapshots(path: Path) -> None:
+    """Raise InputFileError for a series without the snapshots that it lists: it would read as NaN."""
+    with open_own(path, "series") as file:
+        fields = [
+            each for each in file.values() if isinstance(each, h5py.Dataset) and each.shape[:1] == file["time"].shape
+        ]
+        virtual = next((each for each in fields if each.is_virtual), None)
+        found = [] if virtual is None else [source.file_name for source in virtual.virtual_sources()]
+    sources = list(dict.fromkeys(found))
+    missing = [source for source in sources if not (path.parent / source).is_file()]
+    if missing:
+        raise InputFileError(
+            path,
+            f"lists {len(sources)} snapshots, of which {len(missing)} are not beside it ({missing[0]}): copy the whole "
+            "run folder, or make one file of it by `heatsim pack`",
+        )
+
+
 def _read_layout(file: h5py.File) -> _Layout:
     names = (read_quantity(file).name, *extra_fields(file))
-    variables = {name: read_variable(file, name) for name in names}
+    variables = {name: _in_plain_units(read_variable(file, name)) for name in names}
     return _Layout(read_grid(file), str(file.attrs["title"]), variables)
+
+
+def _in_plain_units(variable: VirtualVariable) -> VirtualVariable:
+    """With powers written out, W m^-2 for W m-2: UDUNITS and Pint read both alike then."""
+    units = str(variable.attributes["units"])
+    plain = units if units == "1" else re.sub(r"(?<=[A-Za-zµ°%])(-?\d+)", r"^\1", units)
+    return replace(variable, attributes={**variable.attributes, "units": plain})
+
+
+def _add_components(file: h5py.File, letters: Sequence[str]) -> None:
+    """Add the dimension of the components of vectors."""
+    scale = file.create_dataset(COMPONENT, data=list(letters), dtype=h5py.string_dtype())
+    scale.make_scale(COMPONENT)
+    set_attributes(scale, {"long_name": "axis along which a vector's component points"})
 
 
 def _add_steps(file: h5py.File, steps: list[int]) -> None:

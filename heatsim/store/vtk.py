@@ -27,6 +27,7 @@ from heatsim.store.hdf5 import (
     write_hdf5,
 )
 from heatsim.store.snapshots import AXES
+from heatsim.store.vectors import COMPONENT, Vector, add_zero
 
 _ALL_AXES = ("time", *AXES)
 _ArrayKind = tuple[tuple[int, ...], VirtualVariable]  # shape and type of a dataset
@@ -53,6 +54,14 @@ class VtkImage:
         else:
             self._add(name, variable, lay_out_single(name, variable, self._shape, sources[0]), AXES)
 
+    def add_vector(self, vector: Vector, sources: Sequence[str], data: h5py.Dataset) -> None:
+        """Add a vector field that is `data` (time, z, y, x, 3) in the series."""
+        if self._times > 1:
+            self.cells[vector.name] = data
+        else:
+            layout = vector.lay_out_single(self._shape, sources[0])
+            self._add(vector.name, vector.variable, layout, (*AXES, COMPONENT))
+
     def add_constant(self, name: str, variable: VirtualVariable, source: str) -> None:
         """Add a field (z, y, x) that is the same at all times."""
         if self._times > 1:
@@ -70,7 +79,7 @@ class VtkMesh:
     def __init__(
         self, file: h5py.File, grid: CellGrid, times: Sequence[float], mesh: str, kinds: dict[str, _ArrayKind]
     ) -> None:
-        self._grid, self._times = grid, len(times)
+        self._grid, self._times, self._mesh = grid, len(times), mesh
         vtk = _add_group(file, "UnstructuredGrid")
         for name, (shape, variable) in kinds.items():
             add_virtual(vtk, name, variable, lay_out_single(name, variable, shape, mesh))
@@ -89,6 +98,10 @@ class VtkMesh:
     def add(self, name: str, variable: VirtualVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a field that is `data` (time, z, y, x) in the series."""
         self.add_layout(name, variable, lay_out_queue(name, variable, self._grid.shape, sources))
+
+    def add_vector(self, vector: Vector, sources: Sequence[str], data: h5py.Dataset) -> None:
+        """Add a vector field that is `data` (time, z, y, x, components) in the series."""
+        self.add_layout(vector.name, vector.variable, vector.lay_out_queue(self._grid.shape, sources, self._mesh))
 
     def add_layout(self, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout) -> None:
         """Add a field that is laid out as (time * cells,)."""
@@ -116,7 +129,7 @@ def _add_group(file: h5py.File, kind: str) -> h5py.Group:
 
 
 def _add_steps(file: h5py.File, vtk: h5py.Group, times: Sequence[float]) -> h5py.Group | None:
-    """Add the times; None where there is a single one, which VTK takes for a file without time."""
+    """Add the times; None where there is a single one: VTK (9.3 to 9.7) has no time in a file of one step."""
     if len(times) == 1:
         return None
     steps = vtk.create_group("Steps")
@@ -175,6 +188,8 @@ def write_mesh(path: Path, grid: CellGrid) -> None:
             rows = max(1, min(len(values), CHUNK_BYTES * len(values) // values.nbytes))
             chunks = (rows, *values.shape[1:])
             add_packed(file, name, values, chunks=chunks)
+        if grid.coordinates == "cylindrical":
+            add_zero(file, grid.shape)
 
     write_hdf5(path, build)
 

@@ -99,11 +99,11 @@ def open_sweep(folder: Path | str) -> xarray.Dataset:
             for row, place in places.items():
                 by_place[place] = column[row]
             column = by_place
-        found[short[name]] = (dims, column, {"units": units[name]} if units[name] else {})
+        found[short[name]] = (dims, column, _attributes(name, units[name]))
     for name in parameters:
         given = np.array(axes[name]) if is_grid else columns[name]
         along = short[name] if is_grid else "run"
-        coordinates[short[name]] = (along, given, {"units": units[name]} if units[name] else {})
+        coordinates[short[name]] = (along, given, _attributes(name, units[name]))
     numbers = np.empty(shape if is_grid else len(rows), dtype=object)
     for row, place in places.items():
         numbers[place if is_grid else row] = rows[row]["run"]
@@ -114,6 +114,10 @@ def _column(name: str, rows: Sequence[Mapping[str, str]], numeric: bool) -> np.n
     if not numeric:
         return np.array([row[name] for row in rows])
     return np.array([float(row[name]) if row[name] else np.nan for row in rows])
+
+
+def _attributes(name: str, unit: str) -> dict[str, str]:
+    return {"long_name": name.rpartition(" [")[0] or name} | ({"units": unit} if unit else {})
 
 
 def _without_units(names: Sequence[str]) -> dict[str, str]:

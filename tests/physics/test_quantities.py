@@ -116,7 +116,7 @@ def test_every_label_column_and_attribute_says_the_quantity_and_its_unit(tmp_pat
     for word in ("[mol]", "[mol/m3]", "mol/(m2 s)", "mol/m4", "moisture entered", "amount residual"):
         assert word in seen
     assert not WORDS_OF_HEAT.search(seen), WORDS_OF_HEAT.findall(seen)
-    assert heatsim.open(folder).moisture.attrs["units"] == "mol/m3"
+    assert heatsim.open(folder).moisture.attrs["units"] == "mol/m^3"
 
 
 def test_pictures_page_and_table_show_it_as_they_show_temperature(tmp_path: Path) -> None:

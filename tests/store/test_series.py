@@ -153,7 +153,7 @@ def test_further_fields_appear_in_every_reader(folder: RunFolder, snapshot_of: M
     assert np.array_equal(frames[0.25]["flux"], flux.values)
     with xarray.open_dataset(folder.series, engine="netcdf4") as data:
         assert np.array_equal(data.flux[1], flux.values)
-        assert data.flux.units == "W m-2"
+        assert data.flux.units == "W m^-2"
 
 
 def test_the_series_is_rebuilt_from_the_snapshots_present(folder: RunFolder, snapshot_of: MakeSnapshot) -> None:
