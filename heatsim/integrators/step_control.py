@@ -273,15 +273,17 @@ class ErrorControl:
         return (trial_step if taken else None), factor
 
     def _look_for_rounding(self, dt: float, error: float) -> None:
-        """Take the error of the last attempt for rounding if that of a shorter one is not less as it would have to be.
+        """Take the error of the last attempt for rounding if that of a shorter one is not what it would have to be.
 
         Below the stability limit an error in time falls like dt^2 or faster; rounding falls like dt at most, or is gone
-        where nothing is rounded to another value any more.
+        where nothing is rounded to another value any more. Attempts are compared however little shorter they are:
+        where errors are a few last places, the next is taken at the size that makes it one less.
         """
         before, rejected = self._rejected
-        if not 0.0 < dt < 0.5 * before or before > ROUNDING_SEEN_BELOW * self._state.problem.stability_limit:
+        if not 0.0 < dt < before or before > ROUNDING_SEEN_BELOW * self._state.problem.stability_limit:
             return
-        if (error == 0.0 or error > rejected * (dt / before) ** ROUNDING_ORDER) and rejected <= self._most_rounding:
+        smooth = 0.0 < error <= rejected * (dt / before) ** ROUNDING_ORDER
+        if not smooth and rejected <= self._most_rounding:
             self._rounding = max(self._rounding, min(2.0 * rejected, self._most_rounding))
 
 
