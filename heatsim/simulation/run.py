@@ -20,7 +20,7 @@ import numpy as np
 from heatsim_kernels.runtime.log import log
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, InputFileError, Issue, RequestError, RunFolderError
+from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -315,9 +315,11 @@ def _require_something_left(
     """Raise `RequestError` for a run that has reached its end, or is beyond the one that it is given."""
     reached = None if saved is None else saved["run"]["time"]
     if reached is None and info.get("state") == "finished":
-        raise RequestError(f"{path}: has reached its end")
+        raise NothingLeftError(f"{path}: has reached its end")
     done = info.get("state") == "finished"  # one that was killed at its end has yet to be closed
-    if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
+    if reached is not None and done and reached == scenario.time.last_time:
+        raise NothingLeftError(f"{path}: is at t = {reached:g} s, its end; --set time.end=... extends it")
+    if reached is not None and (reached > scenario.time.last_time):
         raise RequestError(
             f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "
             "--set time.end=... extends it"
