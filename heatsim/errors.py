@@ -102,6 +102,10 @@ class RequestError(HeatsimError):
     exit_code = 2
 
 
+class NothingLeftError(RequestError):
+    """A run that is to go on has reached its end."""
+
+
 class NotFiniteError(HeatsimError):
     """The temperature is no longer a finite number."""
 

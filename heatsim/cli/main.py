@@ -7,6 +7,7 @@ with a checkpoint.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -24,7 +25,7 @@ from heatsim.cli.importing import import_
 from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.movie import movie
-from heatsim.cli.options import print_error
+from heatsim.cli.options import describe_error, print_error
 from heatsim.cli.pack import pack
 from heatsim.cli.plot import plot
 from heatsim.cli.preview import preview
@@ -50,10 +51,13 @@ class _Commands(click.Group):
         return super().main(*arguments, **options)
 
     def invoke(self, context: click.Context) -> Any:
+        words = (*getattr(context, "_protected_args", context.__dict__.get("protected_args", ())), *context.args)
         try:
             return super().invoke(context)
         except HeatsimError as error:
             print_error(str(error))
+            if "--json" in words and words[:1] != ("bench",):  # whose --json names a file
+                click.echo(json.dumps({"error": describe_error(error)}, indent=2))
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             sys.exit(128 + signal.SIGINT)

@@ -6,14 +6,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from heatsim.errors import Issue
+from heatsim.errors import HeatsimError, Issue, RequestError
 
 if TYPE_CHECKING:
+    from heatsim.scenario import Scenario
+
     ParamType = click.ParamType[Any]
 else:
     ParamType = click.ParamType  # click has it generic from 8.4 on
@@ -98,6 +101,28 @@ def print_error(message: str) -> None:
     """Print an error to stderr, a line for each of its lines."""
     for line in message.splitlines():
         click.echo(f"error: {line}", err=True)
+
+
+def describe_error(error: HeatsimError) -> dict[str, Any]:
+    """An error for programs: its kind, its message, its exit code, and its issues with their places."""
+    issues = [asdict(issue) for issue in error.issues]
+    return {"kind": type(error).__name__, "message": str(error), "exit_code": error.exit_code, "issues": issues}
+
+
+def load_file(file: Path, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
+    """A scenario file, or what stdin has for "-", whose data files lie in the current folder. Raises HeatsimError."""
+    from heatsim.scenario import load, loads
+    from heatsim.scenario.toml.document import MAX_FILE_BYTES
+
+    if str(file) != "-":
+        return load(file, overrides, trust=trust)
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise RequestError("stdin: expected at most 4 MiB: arrays belong in files of their own")
+    try:
+        return loads(data.decode("utf-8-sig"), None, overrides, trust=trust)
+    except UnicodeDecodeError as error:
+        raise RequestError(f"stdin: expected UTF-8 text, found byte 0x{data[error.start]:02x}") from None
 
 
 def print_warnings(warnings: Sequence[Issue | str]) -> None:

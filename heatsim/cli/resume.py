@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from heatsim.cli.options import as_json_option, max_time_option, overrides_option, print_warnings, run_folder
 from heatsim.cli.ranks import over_ranks
 from heatsim.cli.run import release_large_arrays, run_to_its_end
+from heatsim.errors import NothingLeftError
 
 if TYPE_CHECKING:
     from heatsim.simulation.run import Run
@@ -28,6 +30,7 @@ def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet
         if not has_run:
             return
         from heatsim.simulation import run as runs
+        from heatsim.store.folder import RunFolder
 
         release_large_arrays()
         scenario = runs.load_changed(folder, overrides)
@@ -35,4 +38,9 @@ def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet
         def start(on_progress: ProgressCallback) -> Run:
             return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
 
-        run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
+        try:
+            run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
+        except NothingLeftError as error:  # nothing to be done is no failure: a rebuild goes on
+            click.echo(f"{error}; nothing is left to do", err=True)
+            if as_json:
+                click.echo(jsonlib.dumps({"folder": str(folder), **RunFolder.open(folder).read_info()}, indent=2))

@@ -17,6 +17,7 @@ import click
 
 from heatsim.cli.options import (
     as_json_option,
+    load_file,
     max_time_option,
     overrides_option,
     print_warnings,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @as_json_option
 def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
-    """Run a scenario FILE to its results."""
+    """Run a scenario FILE, or stdin for -, to its results."""
     chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
     if options["untrusted"]:
         from heatsim.cli.untrusted import run_in_limited_child
@@ -59,12 +60,10 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
 
 
 def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: Mapping[str, Any]) -> None:
-    from heatsim.scenario import load
-
     release_large_arrays()
     # Compiling makes a million objects that live; collecting garbage at the usual rate took a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
-    scenario = load(file, overrides, trust=options["trust"])
+    scenario = load_file(file, overrides, trust=options["trust"])
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return

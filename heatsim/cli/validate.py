@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from heatsim.cli.options import print_error, print_warnings, trust_option
+from heatsim.cli.options import load_file, print_error, print_warnings, trust_option
 from heatsim.errors import HeatsimError, NoGpuError
 
 
@@ -16,10 +16,9 @@ from heatsim.errors import HeatsimError, NoGpuError
 @click.option("--preview", is_flag=True, help="Draw what each is made of, as <scenario>_preview.png.")
 @trust_option
 def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
-    """Check scenario FILES, with the data files that they name; all that is wrong is reported."""
+    """Check scenario FILES, or stdin for -, with the data files that they name; all that is wrong is reported."""
     from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
-    from heatsim.scenario import load
     from heatsim.simulation.device_selection import choose_device
     from heatsim.simulation.growth_warnings import growth_warnings
     from heatsim.simulation.run import resolve_auto
@@ -28,7 +27,7 @@ def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
     codes = []
     for file in files:
         try:
-            scenario = load(file, trust=trust)
+            scenario = load_file(file, trust=trust)
             problem = build_problem(scenario)
             warnings = [*problem.warnings(), *growth_warnings(problem)]
             try:

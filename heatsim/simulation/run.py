@@ -21,7 +21,7 @@ import numpy as np
 from heatsim_kernels.runtime.log import log
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, InputFileError, Issue, RequestError, RunFolderError
+from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -334,8 +334,10 @@ def _require_something_left(
     if done and (reached is None or reached < info["time"]):  # its end was not worth a checkpoint
         reached = info["time"]
     if done and reached is None:
-        raise RequestError(f"{path}: has reached its end")
-    if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
+        raise NothingLeftError(f"{path}: has reached its end")
+    if done and reached == scenario.time.last_time:
+        raise NothingLeftError(f"{path}: is at t = {reached:g} s, its end; --set time.end=... extends it")
+    if reached is not None and reached > scenario.time.last_time:
         raise RequestError(
             f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "
             "--set time.end=... extends it"

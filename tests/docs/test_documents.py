@@ -70,7 +70,7 @@ def sections(document: str) -> dict[str, str]:
     parts = re.split(r"^## `heatsim (\w+)[^\n]*$", document, flags=re.MULTILINE)
     found: dict[str, str] = {}
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        found[name] = found.get(name, "") + text
+        found[name] = found.get(name, "") + text.split("\n## ")[0]
     return found
 
 
