@@ -127,4 +127,5 @@ def test_fields_that_are_asked_for_are_counted_as_they_are_allocated(tmp_path: P
         allocated_and_counted(each, tmp_path / "compiled")
     before, after = allocated_and_counted(text, tmp_path / "plain"), allocated_and_counted(asked, tmp_path / "asked")
     allocated, counted = after[0] - before[0], after[1] - before[1]
-    assert 0.7 * counted < allocated < 1.03 * counted  # images of files are smaller than what is in them
+    chunk = 48**3 * 8  # that is being packed, which counts with the threads that do it
+    assert 0.7 * counted < allocated < 1.03 * counted + chunk
