@@ -2,8 +2,8 @@
 
 Before a run, bounds of temperature follow from its inputs (`problem.temperature_bounds`). Where they have no end, as
 where heat flows in through a face, one is taken, far above what most bodies reach. A run that goes beyond starts anew,
-with steps that are stable up to twice as high: so its bits depend neither on when it was looked at nor on whether it
-was stopped on the way.
+with steps that are stable up to twice as high, or a power of two: what was reached when it was looked at does not
+enter, so its bits depend neither on that time, which is a matter of the machine, nor on whether it was stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_SHARE = 0.02  # of the time of a run, for looks
 OVERSHOOT = 0.1  # of a range that is sure, by which solvers may pass it for a while: the last values go on there
-GROWTH = 2.0  # of the highest temperature, in kelvin, with which a run starts anew
+GROWTH = 2.0  # of the highest temperature of its steps, in kelvin, by which, or a power of it, a run starts anew
 
 
 class RangeLeft(Exception):
@@ -59,8 +59,12 @@ def _require_within_range(state: State) -> None:
     hottest = state.extremes()[1] - zero
     if hottest > high + (0.0 if bounds.open_above else OVERSHOOT * (high - low)):
         unit = problem.scenario.unit
+        least, most = bounds.reached
+        margin, wanted = (high - most) / (most - least) if most > least else 0.0, GROWTH * most
+        while wanted + margin * (wanted - least) < hottest:
+            wanted *= GROWTH
         message = (
             f"the body reached {hottest + zero:.6g} {unit} at t = {state.time:g} s, and its steps are stable up to "
-            f"{high + zero:.6g} {unit}: the run starts anew, with steps for {GROWTH * hottest + zero:.6g} {unit}"
+            f"{high + zero:.6g} {unit}: the run starts anew, with steps for {wanted + zero:.6g} {unit}"
         )
-        raise RangeLeft(message, GROWTH * hottest)
+        raise RangeLeft(message, wanted)
