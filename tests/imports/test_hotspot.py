@@ -139,7 +139,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
             "blocks 'core' and 'cache' overlap by 0.001 m",
         ),
         ({"chip_flp": PLAN.replace("cache\t", "core\t")}, "has more than one block 'core'"),
-        ({"chip_flp": "core 1 2\n"}, "expected 1 to 10000 blocks of a floorplan, found 0"),
+        ({"chip_flp": "core 1 2\n"}, "expected 1 to 65536 blocks of a floorplan, found 0"),
         ({"chip_flp": "core 1 2 x 4\n"}, "line 1: expected name width height left bottom"),
         ({"chip_config": CONFIG.replace("secondary 0", "secondary 1")}, "a secondary path for heat cannot be imported"),
         (
