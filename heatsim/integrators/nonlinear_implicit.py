@@ -28,7 +28,7 @@ from heatsim_kernels.stencil.coefficients import FACES
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.growth import GrowthLimit
-from heatsim.integrators.implicit import combine_rates
+from heatsim.integrators.implicit import DEFAULT_TOLERANCE, combine_rates
 from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
     SOLVER_RESIDUAL,
@@ -40,7 +40,7 @@ from heatsim.integrators.linearised import (
     nonlinear_coefficients,
     nonlinear_forcing,
 )
-from heatsim.integrators.step_control import NO_LIMIT, StepLimit, TrialStep
+from heatsim.integrators.step_control import NO_LIMIT, SOLVER_ACCURACY, StepLimit, TrialStep, allowed_step_error
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 from heatsim.ranks.solver import make_solver
 
@@ -60,6 +60,7 @@ MIN_SLOPE = 1e-6  # dT/du, in place of none
 MIN_ACCURACY = 1e-10  # of the temperatures and of their offsets
 MIN_ACCURACY_OF_GROWTH = 1e-13  # the same where the field grows
 MIN_DAMPING = 1 / 16
+RAMP = 0.2  # of the tolerance and the range of temperatures: over which sources switch
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,9 @@ class NonlinearImplicit:
         self._solver: Solver | RanksSolver | None = None
         self._still: NonlinearInputs | None = None
         self._growth_limit: GrowthLimit | None = None
+        following = state.problem.temperature_sources
+        self._switches = following is not None and following.switches
+        self._ramp = 0.0  # K, see `_set_ramp`
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())
         self._start = stored if state.problem.ambients.moves else None  # prescribed cells of the field keep it
@@ -118,6 +122,7 @@ class NonlinearImplicit:
 
         Raises `NotConvergedError` where the iterations do not get there.
         """
+        self._set_ramp(accuracy)
         tableau, present, slope = self.tableau, self._present, self._slope
         stages: list[NonlinearStage] = []
         for c, row in zip(tableau.c, tableau.a, strict=True):
@@ -136,6 +141,15 @@ class NonlinearImplicit:
         u = self._balanced(stages[-1].u, float(entered.sum()) + released)
         T = self._temperature(u)[self._solved]
         return NonlinearTrialStep(error, float(T.min()), float(T.max()), released, u, entered)
+
+    def _set_ramp(self, accuracy: float | None) -> None:
+        """Over how much temperature, K, sources that switch at a temperature do so: where they jump, a body that rests
+        at the switch has no state that an implicit stage could find. So they are taken as lines between temperatures a
+        share RAMP of the error apart that the run may have, by the range of temperatures so far."""
+        if self._switches and accuracy:
+            tolerance = self._state.problem.scenario.time.tolerance or DEFAULT_TOLERANCE
+            share = SOLVER_ACCURACY * allowed_step_error(tolerance, self.tableau.embedded_order)
+            self._ramp = RAMP * tolerance * accuracy / share
 
     def accept_step(self, trial_step: NonlinearTrialStep, time: float) -> None:
         """Make the step computed the state of `time` s."""
@@ -169,6 +183,7 @@ class NonlinearImplicit:
         names = "gx", "gy", "gz", "s"
         return {
             "slope": self._slope,
+            "ramp": self._ramp,
             "growth": None if self._growth_limit is None else self._growth_limit.state(),
             "operator": None if operator is None else {name: getattr(operator, name) for name in names},
         }
@@ -178,6 +193,9 @@ class NonlinearImplicit:
         self._slope, operator = saved["slope"], saved["operator"]
         if self._growth_limit is not None and saved.get("growth") is not None:
             self._growth_limit.restore(saved["growth"])
+        if saved.get("ramp"):
+            self._ramp = saved["ramp"]
+            self._present = self._look(self._present.inputs, self._present.u)
         periodic = self._coefficients.periodic
         self._solver = None if operator is None else make_solver(Operator(**operator, periodic=periodic), self._kernels)
 
@@ -211,13 +229,26 @@ class NonlinearImplicit:
 
     def _sources(self, inputs: NonlinearInputs, T: np.ndarray) -> np.ndarray:
         """What all sources release in each cell, W."""
-        following, reference = self._state.problem.temperature_sources, self._state.problem.reference
-        return inputs.sources if following is None else inputs.sources + following.power(T + reference, inputs.time)
+        following, T = self._state.problem.temperature_sources, T + self._state.problem.reference
+        if following is None:
+            return inputs.sources
+        if not self._ramp:
+            return np.asarray(inputs.sources + following.power(T, inputs.time))
+        low = self._ramp * np.floor(T / self._ramp)
+        power = following.power(low, inputs.time)
+        rise = following.power(low + self._ramp, inputs.time) - power
+        return np.asarray(inputs.sources + power + (T - low) / self._ramp * rise)
 
     def _growth(self, inputs: NonlinearInputs, T: np.ndarray) -> np.ndarray | float:
         """The slope over temperature of what sources release in each cell, W/K."""
-        following, reference = self._state.problem.temperature_sources, self._state.problem.reference
-        return 0.0 if following is None else following.slope(T + reference, inputs.time)
+        following, T = self._state.problem.temperature_sources, T + self._state.problem.reference
+        if following is None:
+            return 0.0
+        if not self._ramp:
+            return following.slope(T, inputs.time)
+        low = self._ramp * np.floor(T / self._ramp)
+        rise = following.power(low + self._ramp, inputs.time) - following.power(low, inputs.time)
+        return np.asarray(rise / self._ramp)
 
     def _linearised(self, inputs: NonlinearInputs, u: np.ndarray, T: np.ndarray) -> LinearisedProblem:
         return linearise_problem(self._state.problem, u, T, inputs.boundary, inputs.time)

@@ -142,6 +142,12 @@ class TemperatureSources:
         return discontinuity_times(self.inputs, self._scenario.time.end)
 
     @property
+    def switches(self) -> bool:
+        """Whether a source jumps at a temperature."""
+        densities = [part.density for part in self._parts]
+        return any("T" in jump.names for each in densities if isinstance(each, Expression) for jump in each.jumps())
+
+    @property
     def inputs(self) -> list[object]:
         """All that is given as a number or an expression; of what depends on T too, the factor that does not."""
         inputs: list[float | Expression] = [part.density for part in self._parts]

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from helpers.in_memory import observed_order, run
 from helpers.scenario_texts import case, material
 
+import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import RunawayError, ScenarioError
 from heatsim.problem import build_problem
@@ -195,3 +196,17 @@ def test_super_time_stepping_refuses_it_and_says_what_takes_it() -> None:
         ScenarioError, match=r"rkl2 takes no source that depends on temperature \(integrator = \"implicit\""
     ):
         build_problem(loads(semenov(0.3, integrator="rkl2")))
+
+
+def test_implicit_steps_pass_a_source_that_switches_at_a_temperature(tmp_path: Path) -> None:
+    """A body that rests at the switch: its source is on for as much of the time as holds it there."""
+    text = (
+        "grid = { cells = [24, 1, 1], size = [120.0, 1.0, 1.0], origin = [-60.0, 0.0, 0.0] }\n"
+        'time = { end = 1.3, integrator = "implicit" }\nmaterials.m = { conductivity = 1.0, density = 1.0, '
+        'heat_capacity = 1.0 }\nregions = [{ material = "m" }]\ninitial = { temperature = 300.0 }\n'
+        'sources = [{ region = { where = "abs(x) <= 20" }, power_density = "exp(-x**2/400) if T < 301 else 0" }]\n'
+    )
+    found = heatsim.run(loads(text + "output.snapshots.at = [1.3]\n"), tmp_path / "run")
+    field = heatsim.open(found.path).temperature[-1].values
+    assert found.info["rejected_steps"] < 200
+    assert field.max() == pytest.approx(301.0, abs=1e-3)
