@@ -19,6 +19,7 @@ from heatsim.imports.scenarios import find_named_file
 from heatsim.scenario.toml.messages import did_you_mean
 
 LEAST, MOST = 1e-30, 1e12  # of a number that can be computed with, in micrometres and what is made of them
+STEADY = "steady"  # of a solver
 _N, _WORD, _FILE = f"({NUMBER})", r"(\w+)", '"([^"]*)"'
 _CELLS = rf"(?: discretization {NUMBER} {NUMBER})?"
 # What may stand in the sections of a stack, by their heads.
@@ -50,7 +51,7 @@ GRAMMAR: dict[str, dict[str, str]] = {
         "channel": r"channel \w+",
     },
     "solver": {
-        "steady": "steady",
+        STEADY: "steady",
         "transient": rf"transient step {_N} , slot {_N}",
         "initial": rf"initial temperature {_N}",
         "cores": rf"numofcores {NUMBER}",
@@ -134,7 +135,7 @@ def read_stack(path: Path) -> Stack:
     (start,) = _numbers(path, solver, "initial", "initial temperature > 0 (K)")
     transient = [values for key, _, values in solver.said if key == "transient"]
     slot = _numbers(path, solver, "transient", "step and slot > 0 (s)")[1] if transient else 0.0
-    if not slot and not any(key == "steady" for key, _, _ in solver.said):
+    if not slot and not any(key == STEADY for key, _, _ in solver.said):
         raise InputFileError(path, f"line {solver.line}: solver: expected steady, or transient step, slot")
     layers = [*_layers(path, sections, materials, notes)][::-1]
     bottoms = accumulate((layer.thickness for layer in layers), initial=0.0)

@@ -36,7 +36,7 @@ def test_what_is_shown_is_short_and_has_a_table(tmp_path: Path) -> None:
         assert words in page.replace("&#x27;", "'")
         assert text.count("\n") < 10
         assert "<table>" in page
-        assert max(map(len, text.split("\n"))) <= 100
+        assert max(map(len, text.replace(str(tmp_path), "").split("\n"))) <= 100
     assert "data:image/png;base64," in run._repr_html_()
 
 
@@ -61,7 +61,7 @@ def test_a_notebook_has_one_place_that_is_drawn_over(monkeypatch: pytest.MonkeyP
     with_bar = progress.ProgressInPlace(heatsim.load(QUICK_START), place)
     look = SimpleNamespace(lowest=1.0, highest=2.0, probe=1.5)
     for step in range(3):
-        with_bar(SimpleNamespace(time=30.0, end=60.0, steps=step, cells=10, sweeps=step, look=lambda: look))  # type: ignore[arg-type]
+        with_bar(SimpleNamespace(time=30.0, end=60.0, steps=step, cells=10, sweeps=step, phase="", look=lambda: look))  # type: ignore[arg-type]
     with_bar.close()
     assert len(seen) == 2  # the first, and at the end
     assert '<progress value="0.5000" max="1">' in seen[-1]._repr_html_()

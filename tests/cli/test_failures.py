@@ -208,8 +208,8 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
-    assert len(messages(done.stderr)) == 1, done.stderr
-    assert "File too large" in done.stderr
+    (told,) = (each for each in messages(done.stderr) if not each.startswith("warning:"))  # the field is noise
+    assert "File too large" in told
     run = tmp_path / "outputs" / "case"
     assert info(run)["state"] == "failed"
     assert not list(run.rglob("*.tmp"))

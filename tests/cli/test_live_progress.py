@@ -53,7 +53,7 @@ def test_a_terminal_sees_time_step_extremes_the_first_probe_and_the_time_left(mo
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(progress_words, "_LOOK_EVERY", 0.0)
-    monkeypatch.setattr(progress, "_LOOK_SHARE", 0.0)
+    monkeypatch.setattr(progress_words, "_LOOK_SHARE", 0.0)
     with progress.show_progress(loads(BLOCK), False) as show:
         for step in range(1, 5):
             show(at(0.5 * step, look=LiveValues(290.0, 340.5, 300.0 + step)))

@@ -201,7 +201,7 @@ def test_no_spike_of_a_property_is_too_narrow_to_be_found(tmp_path: Path) -> Non
         sources = [{ power_density = 5e6 }]
         output.results = [{ name = "end", of = "max(T)" }]
         [materials.m]
-        conductivity = 1.0
+        conductivity = "0.5 + 0.5"
         density = 1000.0
         heat_capacity = "1000 + 1e8*where(abs(T - 423.4567) < 0.001, 1, 0)"
         """,
