@@ -52,13 +52,14 @@ def test_void_is_what_conducts_next_to_nothing(integrator: str, solid: Table | N
     assert ids is not None
     assert 0.1 < (ids == 1).mean() < 0.5
     (found, expected), initial = (state.temperature() for state in (void, nearly)), void.problem.initial.planes()
-    np.testing.assert_allclose(found[ids == 0], expected[ids == 0], atol=1e-6 if integrator == "rkl2" else 1e-8)
+    within = 1e-6 if integrator == "rkl2" else 1e-8 if solid is None else 1e-3  # tangents serve other numbers of steps
+    np.testing.assert_allclose(found[ids == 0], expected[ids == 0], atol=within)
     np.testing.assert_allclose(found[ids == 1], np.stack(list(initial))[ids == 1], rtol=1e-14)
     assert abs(void.energy.relative_residual) < 1e-13
     assert void.energy.ambients == {}
     fluxes = [state.problem.flux_and_gradient(state.field.host(), 2.0)[0] for state in (void, nearly)]
     for found, expected in zip(*fluxes, strict=True):
-        np.testing.assert_allclose(found[ids == 0], expected[ids == 0], atol=1e-3)
+        np.testing.assert_allclose(found[ids == 0], expected[ids == 0], atol=1e-3 if solid is None else 1e-2)
         assert not found[ids == 1].any()
 
 

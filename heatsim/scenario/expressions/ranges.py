@@ -91,8 +91,8 @@ def _halved(lows: Array, highs: Array) -> tuple[Array, Array]:
 
 def narrow_places(value: Expression, at: Array, origin: float = 0.0) -> Array:
     """Places beside those `at` (n,), increasing, at which an expression in one variable, or none, departs from what it
-    is at those: the spikes, dips and jumps that lie between them. origin: from where the size of a place counts, as absolute
-    zero.
+    is at those: the spikes, dips and jumps that lie between them. origin: from where the size of a place counts, as
+    absolute zero.
 
     Between two places the integral of the value may be off by NARROW of value times place, or bounds are too wide to
     say so for MAX_NARROW intervals.
