@@ -23,7 +23,7 @@ from heatsim.bench.rounds import LEAST_SECONDS
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.run import recommend_integrator
+from heatsim.simulation.preparing import recommend_integrator
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, Timings, simulate
 

@@ -13,10 +13,10 @@ from heatsim.errors import HeatsimError
 def doctor() -> None:
     """Say what this machine offers: versions, CPU threads, GPU."""
     from heatsim.cli.summary import format_table
-    from heatsim.simulation import device_selection, run
+    from heatsim.simulation import device_selection, run_info
 
     rows = [
-        *run.list_versions().items(),
+        *run_info.list_versions().items(),
         ("cpu", device_selection.cpu_name()),
         ("gpu", _or_reason(device_selection.gpu_name)),
     ]

@@ -37,7 +37,7 @@ def hotspots(
     from heatsim.cli import summary
     from heatsim.recorders.hotspots import search_slices
     from heatsim.scenario import load
-    from heatsim.simulation import device_selection, run
+    from heatsim.simulation import device_selection, run_info
     from heatsim.store.folder import RunFolder
 
     opened = RunFolder.open(folder)
@@ -54,8 +54,8 @@ def hotspots(
     if not any(opened.slice_frame_paths(name) for name in names or opened.slice_names()):
         raise RunFolderError(f"{folder}: the run has no frames of slices; ask for them with [[output.slices]]")
     found = search_slices(opened, scenario.hotspots, names or None, device, scenario.ambients)
-    opened.write_info({**opened.read_info(), "hotspots": run.describe_hotspots(opened)})
+    opened.write_info({**opened.read_info(), "hotspots": run_info.describe_hotspots(opened)})
     if as_json:
-        click.echo(jsonlib.dumps(run.describe_hotspots(opened), indent=2))
+        click.echo(jsonlib.dumps(run_info.describe_hotspots(opened), indent=2))
     else:
         click.echo(summary.format_hotspots(found, scenario.solved))

@@ -113,8 +113,7 @@ def run_to_its_end(
 def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
-    from heatsim.simulation import device_selection, dry_run
-    from heatsim.simulation import run as runs
+    from heatsim.simulation import device_selection, dry_run, preparing
     from heatsim.simulation.memory_estimate import state_bytes
     from heatsim.simulation.slow_warnings import slow_warnings
 
@@ -122,9 +121,9 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device))
     built = build_problem(scenario)
     print_warnings(built.warnings())
-    problem, choice, taken = runs.resolve_auto(built, choice, full=True)
+    problem, choice, taken = preparing.resolve_auto(built, choice, full=True)
     if taken is None and not scenario.time.is_steady:
-        taken = runs.recommend_integrator(problem)
+        taken = preparing.recommend_integrator(problem)
     print_warnings(list(slow_warnings(problem, taken if scenario.time.chosen is None else None)))
     numbers = dry_run.estimate_run(problem, choice, taken)
     if as_json:

@@ -21,7 +21,7 @@ def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
     from heatsim.problem import build_problem
     from heatsim.simulation.device_selection import choose_device
     from heatsim.simulation.growth_warnings import growth_warnings
-    from heatsim.simulation.run import resolve_auto
+    from heatsim.simulation.preparing import resolve_auto
     from heatsim.simulation.slow_warnings import slow_warnings
 
     codes = []

@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 import logging
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
-import numpy as np
 from heatsim_kernels.runtime.log import log
 
-from heatsim import __version__
 from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.integrators import INTEGRATORS, auto, make_field
-from heatsim.integrators.euler import with_explicit_steps
-from heatsim.integrators.integrator import StepCost
+from heatsim.integrators import auto, make_field
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.quantity import Quantity
 from heatsim.ranks import joined_ranks
 from heatsim.recorders import TABLES, make_recorders
-from heatsim.recorders.results import found_results, result_units
 from heatsim.recorders.timings import Timings
 from heatsim.recorders.writer import Writer
 from heatsim.shown import Shown
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
-from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.growth_warnings import growth_warnings
-from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
+from heatsim.simulation.preparing import for_wider_range, prepare
 from heatsim.simulation.range_watch import RangeLeft
+from heatsim.simulation.run_info import describe_outcome, describe_run, found_values, seconds_of
 from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
@@ -51,7 +43,6 @@ from heatsim.store.checkpoints import Checkpoint, newest_checkpoint, write_check
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
 from heatsim.store.series import complete_series, require_snapshots
-from heatsim.store.tables import read_hotspots, read_last_row
 
 if TYPE_CHECKING:
     import xarray
@@ -59,8 +50,6 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
     from heatsim.viewer.page import Embedded
 
-TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
-Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]
 WarningCallback = Callable[[Sequence[Issue]], None]
 
 
@@ -132,47 +121,6 @@ def default_folder(scenario: Scenario) -> Path:
     return of.with_name(f"{of.name}-{number}")
 
 
-def resolve_auto(
-    problem: Problem, choice: device_selection.DeviceChoice, *, full: bool = False
-) -> tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]:
-    """The problem with an integrator in place of "auto", its device, and the recommendation that was followed.
-
-    Where the scenario names an integrator, the problem and the device stay and there is no recommendation. `full`:
-    estimate all integrators even if the first will do.
-    """
-    if problem.scenario.time.chosen is not None:
-        return problem, choice, None
-    taken = recommend_integrator(problem, full=full)
-    tolerance = taken.tolerance if INTEGRATORS[taken.integrator].controls_error else None
-    problem = problem.with_integrator(taken.integrator, tolerance, taken.step)
-    return problem, device_selection.choose_device(problem.scenario), taken
-
-
-def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recommendation:
-    """The recommendation for a problem, whatever integrator its scenario names, unless that finds the steady state;
-    `full` as in `resolve_auto`."""
-    open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
-    choice, refused = device_selection.choose_device(open_problem.scenario), {}
-    for candidate in auto.CANDIDATES:
-        if refusal := problem.refuses(candidate):
-            refused[candidate.name] = refusal
-            continue
-        if not candidate.controls_error:  # explicit Euler, of which nothing takes less memory
-            continue
-        scenario = problem.with_integrator(candidate.name, None).scenario
-        try:
-            other = device_selection.choose_device(scenario)
-            device_selection.require_memory(other, state_bytes(scenario, problem, other.device))
-        except HeatsimError as error:
-            refused[candidate.name] = f"cannot be had: {error}"
-
-    def measure() -> StepCost:
-        explicit = with_explicit_steps(open_problem)
-        return auto.measure_step_cost(State(explicit, make_field(explicit, choice.kernel)))
-
-    return auto.recommend(open_problem, choice.device, measure, refused, full=full)
-
-
 def run_scenario(
     scenario: Scenario,
     output: Path | str | None = None,
@@ -193,7 +141,7 @@ def run_scenario(
     """
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
-    problem, choice, taken = _prepare(scenario, path)
+    problem, choice, taken = prepare(scenario, path)
     warnings = [*problem.warnings(), *growth_warnings(problem), *slow_warnings(problem, taken)]
     warnings += [*_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
@@ -257,7 +205,7 @@ def resume_run(
         before = saved["run"] if saved is not None else {}
         saved = None if search is not None else saved
         _require_something_left(path, info, scenario, saved)
-        problem, choice, taken = _prepare(scenario, reference=before.get("reference"), hottest=_hottest(saved))
+        problem, choice, taken = prepare(scenario, reference=before.get("reference"), hottest=_hottest(saved))
         if checkpoint is not None and not _fits(checkpoint, problem, path):
             raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
@@ -293,24 +241,6 @@ def _fits(checkpoint: Checkpoint, problem: Problem, path: Path) -> bool:
     if problem.tabulated is None or before.time.end == problem.scenario.time.end:
         return False
     return checkpoint.fits == fingerprint(build_problem(before, problem.reference, _hottest(checkpoint.state)))
-
-
-def _prepare(
-    scenario: Scenario, writes: Path | None = None, reference: float | None = None, hottest: float = 0.0
-) -> Prepared:
-    """The problem of a scenario with its integrator and device, for which there is memory, and disk for all its results
-    in the folder that it `writes`. reference, hottest: see `build_problem`."""
-    choice = device_selection.choose_device(scenario)
-    classes = (
-        TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
-    )
-    fused = classes * prod(scenario.grid.cells)
-    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device) + fused)
-    if writes is not None:
-        require_disk(writes, disk_bytes(scenario))
-    problem = build_problem(scenario, reference, hottest)
-    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem, choice.device) + fused)
-    return resolve_auto(problem, choice)
 
 
 def load_changed(path: Path, overrides: Sequence[str]) -> Scenario:
@@ -390,7 +320,7 @@ def _run_anew(
     while True:
         told = Issue(problem.scenario.solved.in_own_words(str(left)))
         on_warnings([told])
-        problem = _for_wider_range(problem, taken, left.wanted)
+        problem = for_wider_range(problem, taken, left.wanted)
         folder = RunFolder.create(path, force=True, tables=TABLES)
         try:
             with _logged_to(folder.log, [told]):
@@ -399,19 +329,6 @@ def _run_anew(
                 return _run_in(folder, problem, choice, taken, callbacks)
         except RangeLeft as further:
             left = further
-
-
-def _for_wider_range(problem: Problem, taken: auto.Recommendation | None, hottest: float) -> Problem:
-    """The problem with steps for temperatures up to `hottest`, K, by the same integrator, in steps no longer than
-    recommended."""
-    control = problem.scenario.time
-    step = None if taken is None else taken.step
-    if step is not None:
-        control = control.model_copy(update={"step": "auto"})
-    wider = build_problem(problem.scenario.model_copy(update={"time": control}), hottest=hottest)
-    if step is None:
-        return wider
-    return wider.with_integrator(control.integrator, control.tolerance, min(step, wider.largest_step))
 
 
 def _run_in(
@@ -424,7 +341,7 @@ def _run_in(
     search: dict[str, Any] | None = None,
 ) -> Run:
     """saved: the state to go on from; search: what is known of the periodic state, to go on with."""
-    info, started = _describe(problem, choice, taken), callbacks.started
+    info, started = describe_run(problem, choice, taken), callbacks.started
     log.info(
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
     )
@@ -454,13 +371,13 @@ def _run_in(
     except RangeLeft:
         raise
     except BaseException as error:
-        _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
+        _note_failure(folder, error, info | (describe_outcome(state, timings, started) if state else {}))
         raise
     info = {
         "state": outcome,
         **info,
-        **_results(state, timings, started),
-        **_found(folder, problem.scenario, outcome == "finished", over_time),
+        **describe_outcome(state, timings, started),
+        **found_values(folder, problem.scenario, outcome == "finished", over_time),
     }
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
@@ -473,7 +390,7 @@ def _run_in(
     if outcome == "finished" and not callbacks.numbers_only:
         with timings.counted("pictures"):
             draw_closing_pictures(folder, problem.scenario, log.warning)
-        info["timings"] = _seconds(timings, started)
+        info["timings"] = seconds_of(timings, started)
         folder.write_info(info)
     return Run(folder.path, info)
 
@@ -536,92 +453,6 @@ def _compute(
         with timings.counted("pictures"):
             writer.close()
     return "finished" if finished else "stopped"
-
-
-def _describe(
-    problem: Problem, choice: device_selection.DeviceChoice, taken: auto.Recommendation | None
-) -> dict[str, Any]:
-    scenario = problem.scenario
-    return {
-        "title": scenario.title,
-        "versions": list_versions(),
-        "device": choice.device,
-        "device_name": choice.device_name,
-        "kernel": choice.kernel,
-        "kernel_reason": choice.reason,
-        "ranks": 1 if (ranks := joined_ranks()) is None else ranks.size,
-        "integrator": scenario.time.integrator,
-        "integrator_reason": taken.reason if taken else "named by the scenario",
-        "precision": scenario.compute.precision,
-        "cells": list(scenario.grid.cells),
-        "fields": list(scenario.output.fields),
-        "quantity": {"name": scenario.solved.name, "unit": scenario.unit},
-        "temperature_unit": scenario.unit,
-        "reference_temperature": problem.reference,
-        "stability_limit_seconds": problem.stability_limit if np.isfinite(problem.stability_limit) else None,
-        "largest_step_seconds": problem.largest_step,
-    }
-
-
-def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
-    energy = state.energy
-    updates = (state.solver_statistics.stages or state.step) * state.problem.grid.cells
-    return {
-        "time": state.time if np.isfinite(state.time) else None,
-        "steps": state.step,
-        "rejected_steps": state.solver_statistics.rejected,
-        "stages": state.solver_statistics.stages,
-        "iterations": state.solver_statistics.iterations,
-        "residuals": state.solver_statistics.residuals,
-        "warnings": [state.problem.scenario.solved.in_own_words(warning) for warning in state.warnings],
-        "cell_updates": updates,
-        "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
-        "energy": {
-            "stored": energy.stored,
-            "sources": energy.sources,
-            "faces": energy.faces,
-            "ambients": energy.ambients,
-            "residual": energy.residual,
-            "relative_residual": energy.relative_residual,
-        },
-        "timings": _seconds(timings, started),
-    }
-
-
-def _seconds(timings: Timings, started: float) -> dict[str, float]:
-    """Wall seconds of a run so far, and of its parts."""
-    return {"total_seconds": time.perf_counter() - started, **timings.seconds()}
-
-
-def _found(folder: RunFolder, scenario: Scenario, finished: bool, over_time: OverTime | None = None) -> dict[str, Any]:
-    """The hot spots, the last statistics of regions and the results, where they were asked for."""
-    found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
-    if folder.regions.is_file():
-        last = read_last_row(folder.regions)
-        found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
-    if folder.results.is_file():
-        found["results"] = found_results(scenario, folder, finished)
-        found["result_units"] = result_units(scenario)
-        if over_time is not None and finished:
-            found["results"] |= {name: value for name, (_, value) in over_time.found().items()}
-            found["result_times"] = over_time.times_of_extremes()
-    return found
-
-
-def describe_hotspots(folder: RunFolder) -> list[dict[str, Any]]:
-    """The table of hot spots as it stands in run.json."""
-    return [spot._asdict() for spot in read_hotspots(folder.hotspots)]
-
-
-def list_versions() -> dict[str, str]:
-    """Versions of heatsim and of what its results depend on."""
-    found = {"heatsim": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    for name in ("numpy", "numba", "numba-cuda", "h5py"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
 
 
 @contextmanager

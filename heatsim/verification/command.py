@@ -98,7 +98,7 @@ def command_line(asked: dict[str, Any]) -> str:
 
 
 def _about() -> str:
-    from heatsim.simulation.run import list_versions
+    from heatsim.simulation.run_info import list_versions
 
     found = list_versions()
     versions_text = ", ".join(f"{name} {found[name]}" for name in ("heatsim", "python", "numpy", "numba", "numba-cuda"))

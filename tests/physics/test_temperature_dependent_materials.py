@@ -14,8 +14,7 @@ from helpers.scenario_texts import INSULATED, box, convection, fixed, flux, mate
 
 import heatsim.scenario
 from heatsim.integrators import make_field
-from heatsim.simulation import dry_run
-from heatsim.simulation import run as runs
+from heatsim.simulation import dry_run, preparing
 from heatsim.simulation.device_selection import DeviceChoice
 from heatsim.simulation.state import State
 
@@ -272,7 +271,9 @@ def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
 def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(integrator: str) -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
-    problem, _, advice = runs.resolve_auto(in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
+    problem, _, advice = preparing.resolve_auto(
+        in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True
+    )
     numbers = dry_run.estimate_run(problem, DeviceChoice("cpu", "2 CPU threads", "cpu"), advice)
     assert numbers["seconds"] > 0
     steps = numbers["steps"]
@@ -286,7 +287,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
 @pytest.mark.parametrize(("cells", "reason"), [(4, "for the tolerance"), (400, "steps are done in no time")])
 def test_auto_takes_euler_where_something_follows_temperature(cells: int, reason: str) -> None:
     text = case([cells, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
-    problem, _, taken = runs.resolve_auto(
+    problem, _, taken = preparing.resolve_auto(
         in_memory.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu")
     )
     assert problem.scenario.time.integrator == "euler"
