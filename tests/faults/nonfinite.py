@@ -25,8 +25,7 @@ from heatsim.errors import HeatsimError, NotFiniteError
 from heatsim.integrators import start_integrator
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario
-from heatsim.simulation import run as run_module
-from heatsim.simulation import time_loop, watched_steps
+from heatsim.simulation import preparing, time_loop, watched_steps
 from heatsim.simulation.run import run_scenario
 from heatsim.simulation.state import State
 from heatsim.store.checkpoints import read_checkpoint
@@ -106,7 +105,7 @@ def run_unstable(path: Path, run: Path, factor: float, counts: Counter[str]) -> 
         problem = build_problem(scenario, reference, hottest)
         return replace(problem, largest_step=factor * problem.largest_step)
 
-    with mock.patch.object(run_module, "build_problem", build):
+    with mock.patch.object(preparing, "build_problem", build):
         count_end(path, run, counts, None)
 
 
