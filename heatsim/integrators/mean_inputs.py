@@ -17,7 +17,6 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -28,8 +27,7 @@ _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)
 NODES = 0.5 + 0.5 * _GAUSS_NODES  # (4,) shares of a step, at which its inputs are looked at
 WEIGHTS = 0.5 * _GAUSS_WEIGHTS
 LEAST_A = -1.0  # of faces that are put right: as much resistance outside as in half the cell
-GIVEN_TERMS = tuple(SURFACE_TERMS.index(name) for name in ("ambient", "flux"))
-STRENGTHS = tuple(SURFACE_TERMS.index(name) for name in ("coefficient", "emissivity"))
+GIVEN_TERMS, STRENGTHS = ("ambient", "flux"), ("coefficient", "emissivity")  # of a surface
 
 
 def lacking_weights(c: Sequence[float], weights: np.ndarray) -> np.ndarray:
@@ -62,10 +60,13 @@ class MeanInputs:
 
     def added_to_surfaces(self, terms: np.ndarray) -> np.ndarray:
         """The terms (k, terms, boundary_size) of the surface balance at some stages with what they lack."""
+        from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS  # with Numba, which scenarios do without
+
         assert self._problem.surfaces is not None
+        given, strengths = ([SURFACE_TERMS.index(name) for name in names] for names in (GIVEN_TERMS, STRENGTHS))
         nodes, found = self._problem.surfaces.at(self._times), terms.copy()
-        still = np.all(nodes[:, STRENGTHS] == nodes[:1, STRENGTHS], axis=(0, 1)) & self._faces
-        for term in GIVEN_TERMS:
+        still = np.all(nodes[:, strengths] == nodes[:1, strengths], axis=(0, 1)) & self._faces
+        for term in given:
             found[:, term] = np.where(still, self._rows(terms[:, term], nodes[:, term]), terms[:, term])
         return found
 
