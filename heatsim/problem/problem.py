@@ -332,23 +332,16 @@ class Problem:
             return values
         return tangents.applied(values, cells, self.surfaces.at(times))
 
-    def tangent_forcing(
-        self, times: np.ndarray, dt: float, tangents: SurfaceTangents, cells: Callable[[Any], Any]
-    ) -> Forcing:
-        """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
-        faces; cells: see `SurfaceTangents`."""
-        return self.with_sources(self.tangent_lines(times, tangents, cells), times, dt)
-
     def with_sources(self, boundary: Forcing, times: np.ndarray, dt: float) -> Forcing:
         """The forcing of explicit steps at some times, of boundary values that are known for these, or longer, and of
         sources: see `forcing`."""
         table, field, scale, windows = self._sources(self._until_end(times), dt, self.ambients.varies)
         return replace(boundary, heat_table=table, heat_field=field, heat_scale=scale, window_sources=windows)
 
-    def surface_forcing(self, times: np.ndarray, dt: float = 0.0) -> tuple[Forcing, np.ndarray]:
+    def surface_forcing(self, times: np.ndarray) -> tuple[Forcing, np.ndarray]:
         """What tangents are applied to: `linear_forcing`, in potentials, and (k, terms, boundary_size) of surfaces."""
         assert self.surfaces is not None
-        return self._in_potentials(self.linear_forcing(times, dt)), self.surfaces.at(self._until_end(times))
+        return self._in_potentials(self.linear_forcing(times)), self.surfaces.at(self._until_end(times))
 
     def steady_inputs(self, times: np.ndarray) -> Forcing:
         """What `linear_forcing` has of inputs in classes and faces that stay where they are, and the factor on the
@@ -449,9 +442,8 @@ class Problem:
         middles, widths, energies = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges), []
         for first in range(0, len(middles), self.batch):
             times, lengths = (each[first : first + self.batch] for each in (middles, widths))
-            table, field = self.volume_sources.table(times), self.volume_sources.field(0.0)
-            table = None if table is None else table[:, self.cell_classes.zone]
-            forcing = Forcing(np.zeros(0), np.zeros(0), table, field, self.volume_sources.scale(times, 0.0))
+            table, scale = self._tables(times, 0.0, ambient_heat=False)
+            forcing = Forcing(np.zeros(0), np.zeros(0), table, self.volume_sources.field(0.0), scale)
             energies.append(lengths * self.source_energy(forcing, 1.0, len(times)))
         energy = np.concatenate(energies)
         return float(energy.sum()), float(np.abs(energy).sum())

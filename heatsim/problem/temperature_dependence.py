@@ -124,7 +124,7 @@ def tabulate_boundary_factors(
     """
     low, high = (boundary_faces.reference + end for end in tables.reached)
     T = np.unique(_round(np.linspace(low, high, FACTOR_POINTS)))
-    found: dict[Expression, int] = {}  # several faces may have one factor
+    places: dict[Expression, np.ndarray] = {}  # of each factor, which several faces may have
     number = np.zeros(boundary_faces.starts[-1], np.uint32)
     for patch in boundary_faces:
         name = patch.condition.STRENGTH
@@ -132,15 +132,15 @@ def tabulate_boundary_factors(
         if factor is not None:
             most = float(boundary_faces.checked(patch, name, sample_times(scenario)).max())
             range_of_values = patch.condition.numbers()[name]
-            looked = np.union1d(T, narrow_places(factor, T, scenario.zero))
-            _require_range(scenario, (*patch.key, name), looked, _at(factor, looked), most, range_of_values)
+            if factor not in places:
+                places[factor] = np.unique(_round(np.append(T, narrow_places(factor, T, scenario.zero))))
+            at = places[factor]
+            _require_range(scenario, (*patch.key, name), at, _at(factor, at), most, range_of_values)
             of_face = number[boundary_faces.starts[patch.face] : boundary_faces.starts[patch.face + 1]]
-            of_face[patch.cells] = found.setdefault(factor, len(found) + 1)
-    if not found:
+            of_face[patch.cells] = list(places).index(factor) + 1
+    if not places:
         return None
-    places = [np.unique(_round(np.append(T, narrow_places(factor, T, scenario.zero)))) for factor in found]
-    factors = zip(found, places, strict=True)
-    pieces = as_table([_pieces_of(factor, at, boundary_faces.reference) for factor, at in factors])
+    pieces = as_table([_pieces_of(factor, at, boundary_faces.reference) for factor, at in places.items()])
     return BoundaryFactors(pieces, number if entries is None else number[entries])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -11,6 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from heatsim_kernels.runtime.log import log
 
 from heatsim.integrators.step_control import require_finite
 from heatsim.simulation.memory_estimate import checkpoint_bytes
@@ -33,7 +33,6 @@ CHANGEABLE = ("time.end", "compute.device", "compute.kernel", "output.checkpoint
 CHEAP_SECONDS = 0.1
 CHEAP_SHARE = 0.05  # of the time since the first step
 BYTES_PER_SECOND = 3e8  # packed and written by two cores
-log = logging.getLogger("heatsim")
 
 
 class Checkpointing:

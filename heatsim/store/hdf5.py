@@ -287,7 +287,9 @@ def lay_out_queue(
     return layout
 
 
-def lay_out_vectors(parts: Sequence[Part], variable: VirtualVariable, shape: tuple[int, ...]) -> h5py.VirtualLayout:
+def lay_out_vectors(
+    parts: Sequence[ComponentPlace], variable: VirtualVariable, shape: tuple[int, ...]
+) -> h5py.VirtualLayout:
     """Lay out (*shape, components): each part is a dataset of a source file, of one component at some places."""
     layout = empty_layout(shape, variable)
     for part in parts:
@@ -295,7 +297,7 @@ def lay_out_vectors(parts: Sequence[Part], variable: VirtualVariable, shape: tup
     return layout
 
 
-class Part(NamedTuple):
+class ComponentPlace(NamedTuple):
     """A dataset `name` of a source file, of some shape, and where it lies in an array of vectors."""
 
     source: str

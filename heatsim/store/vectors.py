@@ -8,7 +8,7 @@ from math import prod
 
 import h5py
 
-from heatsim.store.hdf5 import Part, VirtualVariable, add_virtual, lay_out_vectors
+from heatsim.store.hdf5 import ComponentPlace, VirtualVariable, add_virtual, lay_out_vectors
 
 COMPONENT = "component"  # the dimension, with the letters as its values
 _LETTERS = ("xyz", "rz")  # of Cartesian and of cylindrical coordinates
@@ -16,7 +16,7 @@ _ZERO_OF_MESH = "Zero"  # of the mesh file: what flows around the axis
 
 
 @dataclass(frozen=True)
-class Vector:
+class VectorVariable:
     """A vector field: its name, the datasets of its components by letter, and their type and attributes."""
 
     name: str
@@ -27,7 +27,7 @@ class Vector:
         """Add it as (time, z, y, x, component)."""
         whole = tuple(slice(None) for _ in shape)
         parts = [
-            Part(source, name, shape, (time, *whole), number)
+            ComponentPlace(source, name, shape, (time, *whole), number)
             for time, source in enumerate(sources)
             for number, name in enumerate(self.parts.values())
         ]
@@ -37,7 +37,7 @@ class Vector:
     def lay_out_single(self, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
         """Lay out (z, y, x, 3) at the only time."""
         whole = tuple(slice(None) for _ in shape)
-        parts = [Part(source, name, shape, whole, number) for number, name in enumerate(self.parts.values())]
+        parts = [ComponentPlace(source, name, shape, whole, number) for number, name in enumerate(self.parts.values())]
         return lay_out_vectors(parts, self.variable, (*shape, len(parts)))
 
     def lay_out_queue(self, shape: tuple[int, ...], sources: Sequence[str], mesh: str) -> h5py.VirtualLayout:
@@ -47,7 +47,7 @@ class Vector:
             at = (slice(time * cells, (time + 1) * cells),)
             for number, letter in enumerate("xyz" if len(self.parts) == 3 else "r z"):
                 name = self.parts.get(letter)
-                parts.append(Part(source if name else mesh, name or _ZERO_OF_MESH, shape, at, number))
+                parts.append(ComponentPlace(source if name else mesh, name or _ZERO_OF_MESH, shape, at, number))
         return lay_out_vectors(parts, self.variable, (len(sources) * cells, 3))
 
 
@@ -56,9 +56,9 @@ def add_zero(mesh: h5py.File, shape: tuple[int, ...]) -> None:
     mesh.create_dataset(_ZERO_OF_MESH, shape, "f4", chunks=True, fillvalue=0.0)
 
 
-def find_vectors(variables: Mapping[str, VirtualVariable]) -> list[Vector]:
+def find_vectors(variables: Mapping[str, VirtualVariable]) -> list[VectorVariable]:
     """The vectors whose components are among some variables, in their order."""
-    found: dict[str, Vector] = {}
+    found: dict[str, VectorVariable] = {}
     for each in variables:
         name = each[:-2]
         for letters in _LETTERS:
@@ -67,5 +67,5 @@ def find_vectors(variables: Mapping[str, VirtualVariable]) -> list[Vector]:
                 first = variables[next(iter(parts.values()))]
                 long_name = str(first.attributes.get("long_name", name)).removesuffix(f" along {letters[0]}")
                 attributes = {**first.attributes, "long_name": long_name}
-                found.setdefault(name, Vector(name, parts, VirtualVariable(first.dtype, attributes)))
+                found.setdefault(name, VectorVariable(name, parts, VirtualVariable(first.dtype, attributes)))
     return list(found.values())

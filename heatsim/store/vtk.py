@@ -27,7 +27,7 @@ from heatsim.store.hdf5 import (
     write_hdf5,
 )
 from heatsim.store.snapshots import AXES
-from heatsim.store.vectors import COMPONENT, Vector, add_zero
+from heatsim.store.vectors import COMPONENT, VectorVariable, add_zero
 
 _ALL_AXES = ("time", *AXES)
 _ArrayKind = tuple[tuple[int, ...], VirtualVariable]  # shape and type of a dataset
@@ -54,7 +54,7 @@ class VtkImage:
         else:
             self._add(name, variable, lay_out_single(name, variable, self._shape, sources[0]), AXES)
 
-    def add_vector(self, vector: Vector, sources: Sequence[str], data: h5py.Dataset) -> None:
+    def add_vector(self, vector: VectorVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a vector field that is `data` (time, z, y, x, 3) in the series."""
         if self._times > 1:
             self.cells[vector.name] = data
@@ -99,7 +99,7 @@ class VtkMesh:
         """Add a field that is `data` (time, z, y, x) in the series."""
         self.add_layout(name, variable, lay_out_queue(name, variable, self._grid.shape, sources))
 
-    def add_vector(self, vector: Vector, sources: Sequence[str], data: h5py.Dataset) -> None:
+    def add_vector(self, vector: VectorVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a vector field that is `data` (time, z, y, x, components) in the series."""
         self.add_layout(vector.name, vector.variable, vector.lay_out_queue(self._grid.shape, sources, self._mesh))
 
