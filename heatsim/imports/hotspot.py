@@ -101,7 +101,7 @@ def _of_file(files: HotspotFiles) -> bool:
 
 
 def _below(files: HotspotFiles, configuration: Configuration) -> list[str]:
-    """The parts below the die, from the bottom up, where heat leaves that way; those without a thickness are told."""
+    """The parts below the die, from the bottom up, where heat leaves that way. A note names those without thickness."""
     wanted = [name for name in SECONDARY if configuration.secondary and (name in PACKAGE or not _of_file(files))]
     found = [name for name in wanted if configuration.values[f"t_{_key(name)}"] > SLACK]
     if len(found) < len(wanted):

@@ -150,7 +150,7 @@ class BoundaryFaces:
         if self._rows is None:
             try:
                 self._rows = self._at(self._ahead)
-            except ScenarioError:  # of a time to come, which is told when it has come
+            except ScenarioError:  # at a time that may never be asked for: the error is raised once it is
                 self._ahead = np.zeros(0)
                 return self._at(times)
         a, b = self._rows

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from heatsim.integrators.auto import Recommendation
     from heatsim.problem import Problem
 
-LONG, VERY_LONG = 3600.0, 86400.0  # s, from which a run is told of if another way is far shorter, and in any case
+LONG, VERY_LONG = 3600.0, 86400.0  # s: a longer run is warned of if another way is far shorter; or always
 SHORTER = 0.1  # times as long: another way that is far shorter
 _UNITS = ((120.0, 1.0, "s"), (7200.0, 60.0, "min"), (172800.0, 3600.0, "h"), (6.3e7, 86400.0, "days"))
 
