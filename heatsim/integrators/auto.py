@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, step_weight
+from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, seconds_of_tangents, step_weight
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.step_control import CHECK_EVERY
 
@@ -79,11 +79,12 @@ def recommend(
     """
     tolerance, refused = problem.scenario.time.tolerance or DEFAULT_TOLERANCE, refused or {}
     of_euler, step = _for_euler(problem, device, tolerance)
-    first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
+    for_inputs, for_tangents = seconds_of_inputs(problem), seconds_of_tangents(problem)
+    of_host = UNTIMED._replace(inputs=for_inputs, tangents=for_tangents)
+    first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, of_host), refused)
     launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
-    for_inputs = seconds_of_inputs(problem)
-    launch += int(for_inputs * UPDATES_A_SECOND)
-    few = not first.refused and first.steps * (problem.grid.cells + launch) <= MAX_UPDATES_OF_EULER
+    updates = first.steps * (problem.grid.cells + launch) + int(first.seconds * UPDATES_A_SECOND)
+    few = not first.refused and updates <= MAX_UPDATES_OF_EULER
     within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
     reason = f"{first.steps} steps{within} are done in no time"
     if few and not full:
@@ -94,10 +95,10 @@ def recommend(
         others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
         return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
 
-    estimates = estimate_all(_typical_cost(problem, for_inputs)) if device == "cpu" else []
+    estimates = estimate_all(_typical_cost(problem, of_host)) if device == "cpu" else []
     if not _is_settled(estimates):
         cost = measure()
-        estimates = estimate_all(cost._replace(step=max(cost.step - for_inputs, cost.sweep), inputs=for_inputs))
+        estimates = estimate_all(of_host._replace(step=max(cost.step - for_inputs, cost.sweep), sweep=cost.sweep))
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
@@ -143,8 +144,8 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _typical_cost(problem: Problem, for_inputs: float) -> StepCost:
-    """What steps cost about on the CPU, without computing any."""
+def _typical_cost(problem: Problem, of_host: StepCost) -> StepCost:
+    """What steps cost about on the CPU, without computing any. of_host: what they cost beside kernels."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
     cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
@@ -152,7 +153,7 @@ def _typical_cost(problem: Problem, for_inputs: float) -> StepCost:
     step, sweep = (
         more + call + cells * cell for call, cell in zip(SECONDS_A_CALL[:2], SECONDS_A_CELL[:2], strict=True)
     )
-    return StepCost(step, sweep, for_inputs)
+    return of_host._replace(step=step, sweep=sweep)
 
 
 def _is_settled(estimates: list[IntegratorEstimate]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ WEIGHT_OF_SOURCES = 10.0  # that depend on temperature: NumPy evaluates them ove
 # faces, sources and modes lost a fifth of that or less.
 ROUNDING_SHARE = 0.2
 TIMED_INPUTS, TIMED_SECONDS = 64, 0.1  # forcings that are timed, and s after which no more are
+# What tangents take over what the terms of their surfaces do: 3.7 of a few faces whose inputs depend on time.
+TIMED_TANGENTS, TANGENTS_OVER_TERMS = 3, 3.7
 
 
 class TangentsMade(NamedTuple):
@@ -256,6 +259,30 @@ def seconds_of_inputs(problem: Problem) -> float:
     return (time.perf_counter() - begun) / taken
 
 
+def seconds_of_tangents(problem: Problem) -> float:
+    """What tangents to the flux of boundary faces take on the host each time that they are made, s; 0 where there are
+    none."""
+    form, surfaces = problem.explicit_form, problem.surfaces
+    if form is None or surfaces is None or not form.faces.entries.size:
+        return 0.0
+    times, taken = np.array([0.25, 0.5]) * problem.scenario.time.end, []
+    for _ in range(TIMED_TANGENTS):
+        begun = time.perf_counter()
+        surfaces.at(times)
+        taken.append(time.perf_counter() - begun)
+    return TANGENTS_OVER_TERMS * min(taken)
+
+
+def _steps_of_tangents(problem: Problem, tolerance: float, step: float) -> float:
+    """How many steps tangents serve, about: so many that their error, which grows with the square of the time and is
+    twice the range of an input in the time in which the input changes by that, is half of MAX_TANGENT_ERROR."""
+    if not problem.varies:
+        return float(MAX_TANGENT_STEPS)
+    fastest = problem.accurate_explicit_steps(tolerance).fastest_input
+    served: float = sqrt(MAX_TANGENT_ERROR / 4.0) * fastest / step
+    return min(max(1.0, served), float(MAX_TANGENT_STEPS))
+
+
 def allows_explicit_steps(problem: Problem) -> bool:
     """Whether the step that the scenario asks for is stable."""
     step = problem.scenario.time.step
@@ -273,12 +300,15 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     refused = inputs.refused or _refusal(problem, steps, tolerance)
     lost = 0.0 if refused else rounding_loss(problem, ROUNDING_SHARE, steps, tolerance)
     refused = refused or rounding_refusal(problem, lost, tolerance)
-    return IntegratorEstimate(EULER.name, steps, steps, steps * (inputs.cost.step + inputs.cost.inputs), refused, lost)
+    each, tangents = inputs.cost.step + inputs.cost.inputs, inputs.cost.tangents
+    if tangents > 0.0:
+        each += tangents / _steps_of_tangents(problem, tolerance, problem.scenario.time.end / steps)
+    return IntegratorEstimate(EULER.name, steps, steps, steps * each, refused, lost)
 
 
 def accurate_step(problem: Problem, tolerance: float) -> float:
     """The longest step with which explicit Euler is stable and must be accurate enough, s."""
-    after_jump, for_inputs = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
     growing = longest_explicit_step(problem, tolerance)
     return min(problem.largest_step, after_jump.step, for_inputs, growing) * (1 - 1e-9)
 
@@ -288,7 +318,7 @@ def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     if not allows_explicit_steps(problem):
         return "would need shorter steps to be stable"
     step = problem.scenario.time.end / steps
-    after_jump, for_inputs = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
     if step > after_jump.step:
         since = f" from the jump of an input at t = {after_jump.jump:g} s" if after_jump.jump > 0.0 else ""
         until = "on to" if since else "before"

@@ -71,7 +71,6 @@ HOST_SECONDS_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
 SOLVES_A_NONLINEAR_SOLVE = 7.0
 # Steps in which a front melts a cell, with those rejected: 12 measured, of ground that thaws and freezes for ten years.
 STEPS_A_MELTING_CELL, MAX_SWINGS = 12, 1e6
-LATENESS = 0.5  # that of `explicit_accuracy`
 SETUP_STEPS = 5  # steps that a run takes longer, for its matrices
 
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
@@ -253,7 +252,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
     steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
     if problem.melts:  # a front meets each cell on its way, and again with each swing of the inputs
-        follow = problem.accurate_explicit_steps(inputs.tolerance).for_inputs * LATENESS / inputs.tolerance
+        follow = problem.accurate_explicit_steps(inputs.tolerance).fastest_input
         swings = max(1.0, problem.scenario.time.end / (pi * follow))
         steps = max(steps, ceil(STEPS_A_MELTING_CELL * max(problem.grid.shape) * min(swings, MAX_SWINGS)))
     _, foldings, _ = foreseen_growth(problem)

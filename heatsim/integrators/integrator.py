@@ -70,11 +70,12 @@ class SolverBytes(NamedTuple):
 
 class StepCost(NamedTuple):
     """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone; `inputs`: of the host beside them, for what
-    depends on time in each step or stage."""
+    depends on time in each step or stage; `tangents`: of the host, for tangents to the flux of boundary faces."""
 
     step: float
     sweep: float
     inputs: float = 0.0
+    tangents: float = 0.0
 
 
 @dataclass(frozen=True)

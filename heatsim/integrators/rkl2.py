@@ -358,7 +358,8 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     share = _share_of_age(problem, tolerance)
     longest = longest_step(problem, tolerance)
     steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
-    seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed] + inputs.cost.inputs)
+    of_host = inputs.cost.inputs + inputs.cost.tangents
+    seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed] + of_host)
     updates = max(sweeps, problem.scenario.time.end / limit)
     lost = 0.0 if inputs.refused else rounding_loss(problem, ROUNDING_SHARE, updates, tolerance)
     refused = inputs.refused or rounding_refusal(problem, lost, tolerance)

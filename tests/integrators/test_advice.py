@@ -14,8 +14,9 @@ from integrator_cases import case, equal_steps, field, run, state_of
 
 from heatsim.integrators import auto, make_field
 from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend
-from heatsim.integrators.euler import seconds_of_inputs, with_explicit_steps
-from heatsim.integrators.integrator import IntegratorEstimate, StepCost
+from heatsim.integrators.euler import EULER, seconds_of_inputs, seconds_of_tangents, with_explicit_steps
+from heatsim.integrators.integrator import EstimateInputs, IntegratorEstimate, StepCost
+from heatsim.integrators.rkl2 import RKL2
 from heatsim.integrators.tableaus import TR_BDF2
 from heatsim.problem import Problem
 from heatsim.simulation.slow_warnings import slow_warnings
@@ -83,6 +84,29 @@ def test_what_inputs_cost_is_timed_and_what_moves_is_followed() -> None:
     steps = {each.integrator: each.steps for each in advice(problem).estimates}
     resting = problem_of(text.replace("0.02*t", "0.02 + 0*t"))
     assert steps["rkl2"] > 1.5 * {each.integrator: each.steps for each in advice(resting).estimates}["rkl2"]
+
+
+def test_tangents_to_faces_are_foretold_by_how_fast_their_inputs_change() -> None:
+    """A stage of rkl2 makes them anew; explicit steps share them, unless inputs change from step to step."""
+
+    def steps_a_tangent(ambient: str | float) -> float:
+        text = case(
+            [9, 1, 1], 1.0, size=[0.009, 0.001, 0.001], materials={"m": material("2 + 0.01*T", 1.0, 1e5)},
+            boundary={"x_min": convection(1e4, ambient)},
+        )  # fmt: skip
+        problem = problem_of(text)
+        assert seconds_of_tangents(problem) > 0.0
+        found = euler_and_rkl2(problem)
+        assert found["rkl2"].seconds == pytest.approx(1e-3 * found["rkl2"].sweeps)
+        return 1e-3 * found["euler"].steps / found["euler"].seconds
+
+    def euler_and_rkl2(problem: Problem) -> dict[str, IntegratorEstimate]:
+        inputs = EstimateInputs(problem, 1e-3, "cpu", StepCost(0.0, 0.0, tangents=1e-3))
+        return {each.name: each.estimate(inputs) for each in (EULER, RKL2) if each.estimate}
+
+    assert steps_a_tangent(20.0) == pytest.approx(48.0)
+    assert steps_a_tangent("20 + 10*sin(300*t)") == pytest.approx(1.0)
+    assert seconds_of_tangents(problem_of(stiff(1.0))) == 0.0
 
 
 def test_explicit_euler_stays_where_others_gain_nothing() -> None:
