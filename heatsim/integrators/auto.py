@@ -20,14 +20,13 @@ import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
 from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, seconds_of_tangents, step_weight
-from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
+from heatsim.integrators.integrator import DEFAULT_TOLERANCE, EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.step_control import CHECK_EVERY
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 MAX_SHARE_OF_EULER = 0.8  # of its seconds: the estimates are rough, and nothing is simpler
 MAX_UPDATES_OF_EULER = 2e8  # cell updates that take any machine less than a second
 CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes however few there are

@@ -26,6 +26,7 @@ from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
 from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.integrators.integrator import (
+    DEFAULT_TOLERANCE,
     SOLVER_KERNELS,
     EstimateInputs,
     Integrator,
@@ -60,7 +61,6 @@ MAX_ITERATIONS = 100
 MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 # Measured: docs/reports/faults.md; on a GPU the first and the last, at 128^3 and 256^3 cells.
 BYTES_A_CELL = {"cpu": SolverBytes(184, 216, 416), "cuda": SolverBytes(256, 290, 392)}
 TYPICAL_ITERATIONS = 6  # of all solves of a step

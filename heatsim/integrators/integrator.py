@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SavedState: TypeAlias = dict[str, Any]  # numbers, texts, None, arrays on the host, lists and dictionaries of these
 Rows: TypeAlias = list[tuple[str, str]]  # of a table for people: name, value
 
+DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 SOLVER_KERNELS = {"cpu": "multigrid", "cuda": "multigrid_cuda"}  # kernels of linear solvers, by device
 
 

@@ -28,7 +28,8 @@ from heatsim_kernels.stencil.coefficients import FACES
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.growth import GrowthLimit
-from heatsim.integrators.implicit import DEFAULT_TOLERANCE, combine_rates
+from heatsim.integrators.implicit import combine_rates
+from heatsim.integrators.integrator import DEFAULT_TOLERANCE
 from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
     SOLVER_RESIDUAL,

@@ -25,7 +25,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
-from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, Rows, SavedState, StepControl
+from heatsim.integrators.integrator import (
+    DEFAULT_TOLERANCE,
+    EstimateInputs,
+    Integrator,
+    IntegratorEstimate,
+    Rows,
+    SavedState,
+    StepControl,
+)
 from heatsim.integrators.mean_inputs import MeanInputs, lacking_weights
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import (
@@ -47,7 +55,6 @@ if TYPE_CHECKING:
 
 MIN_STAGES, MAX_STAGES = 3, 511
 ERROR_ORDER = 3  # of the error of a step, as a power of it
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 MAX_FIELDS = 5  # on the device, where boundary faces or sources depend on time
 # Where something melts, the temperature has a kink at the front, and each cell that the front reaches has one in time.
 # No step resolves it, so that the estimated error falls but slowly with the step, and is far from the error: steps are

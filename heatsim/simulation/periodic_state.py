@@ -17,7 +17,7 @@ from heatsim_kernels.runtime.log import log
 
 from heatsim.errors import NotSettledError
 from heatsim.integrators import make_field, start_integrator
-from heatsim.integrators.auto import DEFAULT_TOLERANCE
+from heatsim.integrators.integrator import DEFAULT_TOLERANCE
 from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.simulation.state import State
