@@ -33,10 +33,12 @@ ROOMS = {
     },
     "heatsim.progress": {"heatsim.plots", "IPython"},
     "heatsim.errors": {"heatsim.errors"},
+    "heatsim.methods": set(),
     "heatsim.quantity": set(),
     "heatsim.shown": set(),
+    "heatsim.version": set(),
     "heatsim.scenario": {
-        "heatsim.integrators.INTEGRATORS",
+        "heatsim.methods",
         "heatsim.physics.boundary",
         "heatsim_kernels.stencil",  # names of the kernels; it imports nothing heavy
         "pydantic",
@@ -106,7 +108,7 @@ ROOMS = {
     "heatsim.viewer": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "heatsim.ranks", "numpy"},
-    "heatsim.ranks": {"heatsim.__version__", "heatsim.store", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
+    "heatsim.ranks": {"heatsim.store", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
@@ -219,11 +221,16 @@ ROOMS = {
     "heatsim_kernels.convolution": {"heatsim_kernels.runtime"},
     "heatsim_kernels.filter_bank": {"heatsim_kernels.runtime"},
 }
-FREE = {"heatsim.errors", "heatsim.quantity", "heatsim.shown"}  # for all rooms of heatsim
+FREE = {
+    "heatsim.errors",
+    "heatsim.methods",
+    "heatsim.quantity",
+    "heatsim.shown",
+    "heatsim.version",
+}  # for all rooms of heatsim
 KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
-    "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
     "heatsim.progress": {"heatsim.scenario", "heatsim.simulation.time_loop"},
     "heatsim.pictures": {"heatsim.scenario"},

@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 
-from heatsim import __version__
 from heatsim.cli.bench import bench
 from heatsim.cli.converge import converge
 from heatsim.cli.doctor import doctor
@@ -39,6 +38,7 @@ from heatsim.cli.view import view
 from heatsim.cli.warm import warm
 from heatsim.cli.zth import zth
 from heatsim.errors import HeatsimError
+from heatsim.version import __version__
 
 BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
 

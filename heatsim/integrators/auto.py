@@ -20,8 +20,9 @@ import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
 from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, seconds_of_tangents, step_weight
-from heatsim.integrators.integrator import DEFAULT_TOLERANCE, EstimateInputs, Integrator, IntegratorEstimate, StepCost
+from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.step_control import CHECK_EVERY
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem

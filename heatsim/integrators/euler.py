@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heatsim import methods
 from heatsim.errors import ScenarioError
 from heatsim.integrators.growth import longest_explicit_step
-from heatsim.integrators.integrator import (
-    DEFAULT_TOLERANCE,
-    EstimateInputs,
-    Integrator,
-    IntegratorEstimate,
-    SavedState,
-    StepControl,
-)
+from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -358,10 +353,8 @@ def _warm_up(state: State) -> None:
 
 
 EULER = Integrator(
-    name="euler",
+    methods.EULER,
     start=_start,
-    bounded_by_stability=True,
-    ends_at_kinks=False,
     warm_up=_warm_up,
     estimate=_estimate,
 )

@@ -22,17 +22,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from heatsim import methods
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
 from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.integrators.integrator import (
-    DEFAULT_TOLERANCE,
-    SOLVER_KERNELS,
     EstimateInputs,
     Integrator,
     IntegratorEstimate,
     SavedState,
-    SolverBytes,
     StepControl,
     solver_rows,
 )
@@ -47,6 +45,7 @@ from heatsim.integrators.step_control import (
     step_share,
 )
 from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,8 +60,6 @@ MAX_ITERATIONS = 100
 MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
-# Measured: docs/reports/faults.md; on a GPU the first and the last, at 128^3 and 256^3 cells.
-BYTES_A_CELL = {"cpu": SolverBytes(184, 216, 416), "cuda": SolverBytes(256, 290, 392)}
 TYPICAL_ITERATIONS = 6  # of all solves of a step
 # A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
 # Steps are those of a linear problem; where something depends on temperature, a step solves several in turn.
@@ -273,13 +270,8 @@ def _measure(state: State) -> float:
 
 
 IMPLICIT = Integrator(
-    name="implicit",
+    methods.IMPLICIT,
     start=_start,
-    default_tolerance=DEFAULT_TOLERANCE,
-    methods=tuple(METHODS),
-    kernels=SOLVER_KERNELS,
-    bytes_a_cell=BYTES_A_CELL,
-    kernel_count=17,
     estimate=_estimate,
     measure=_measure,
     report=solver_rows,

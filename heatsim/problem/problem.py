@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -17,6 +17,7 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.methods import Method
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.physics.event_times import Marks, mark_times
 from heatsim.physics.initial_condition import InitialField
@@ -64,18 +65,6 @@ AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends 
 CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
-
-
-class IntegratorFacts(Protocol):
-    """What decides whether an integrator can take a problem: see `heatsim.integrators.integrator.Integrator`."""
-
-    @property
-    def solves(self) -> bool:
-        """Whether it solves linear systems."""
-
-    @property
-    def follows_sources(self) -> bool:
-        """Whether it takes sources that depend on temperature."""
 
 
 class ExplicitForm(NamedTuple):
@@ -182,10 +171,10 @@ class Problem:
         """Heat capacity of all solids, J/K."""
         return float(self.coefficients.capacity @ self.cell_classes.count)
 
-    def refuses(self, integrator: IntegratorFacts) -> str:
-        """Why an integrator cannot take this problem, or ""."""
+    def refuses(self, method: Method) -> str:
+        """Why a method in time cannot take this problem, or ""."""
         following = self.temperature_sources
-        if following is None or integrator.follows_sources:
+        if following is None or method.follows_sources:
             return ""
         if following.of_volumes:
             return SOURCE_REFUSAL

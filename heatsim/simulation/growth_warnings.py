@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators.growth import at_rest, foreseen_growth, seeds_refusal
-from heatsim.integrators.integrator import DEFAULT_TOLERANCE
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim.errors import Issue

@@ -17,7 +17,7 @@ import numba
 from heatsim_kernels.runtime.log import log
 
 from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.integrators import auto, make_field
+from heatsim.integrators import auto, integrator_of, make_field
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.quantity import Quantity
@@ -417,9 +417,7 @@ def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, An
 
 def _warm_up(state: State) -> None:
     """Compile what is not compiled yet without taking a step, so that the time loop's rate is that of the kernels."""
-    chosen = state.problem.scenario.time.chosen
-    if chosen is not None:
-        chosen.warm_up(state)
+    integrator_of(state.problem).warm_up(state)
     state.field.sample(0.0)
     state.field.is_finite()
 

@@ -22,7 +22,7 @@ import numpy as np
 from heatsim.errors import NotConvergedError, RequestError, ScenarioError
 from heatsim.integrators import make_field
 from heatsim.integrators.balance import Balance, BalanceInputs
-from heatsim.integrators.integrator import SOLVER_KERNELS
+from heatsim.methods import SOLVER_KERNELS
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.recorders.quantities import smooth_maximum

@@ -17,7 +17,8 @@ from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, ReportLayou
 from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
 from heatsim.bench.request import CommonRequest, check_time, command_line
 from heatsim.errors import RequestError
-from heatsim.integrators import INTEGRATORS, make_field
+from heatsim.integrators import make_field
+from heatsim.methods import METHODS
 from heatsim.plots.comparisons import draw_panels
 from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.problem import Problem, build_problem
@@ -26,7 +27,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, Timings, simulate
 from heatsim.tables import Row, TableColumn, Tell, number
 
-NAMES = tuple(name for name, each in INTEGRATORS.items() if not each.to_limit)
+NAMES = tuple(name for name, each in METHODS.items() if not each.to_limit)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)  # for integrators that control their error
 ALLOWED = 3.0  # errors over tolerances
 WARM_UP = 20.0  # stability limits that are run before, which compiles everything
@@ -80,7 +81,7 @@ def measure(options: IntegratorOptions, tell: Tell) -> BenchmarkDocument:
         for name in options.problems
         for precision in options.common.precisions
         for integrator in options.integrators
-        for tolerance in (TOLERANCES if INTEGRATORS[integrator].controls_error else (None,))
+        for tolerance in (TOLERANCES if METHODS[integrator].controls_error else (None,))
     ]
     return {"rounds": 1, "rows": rows, "notes": _compared(rows)}
 
@@ -99,7 +100,7 @@ def _row(
     problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
     _run(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), options.limit)
     state, seconds, share = _run(problem, kernel, scenario.time.end, options.limit)
-    grows = INTEGRATORS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
+    grows = METHODS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
     row: Row = {
         "problem": known.name,
         "cells": list(scenario.grid.cells),
@@ -109,7 +110,7 @@ def _row(
         "tolerance": tolerance,
         "steps": state.step,
         "rejected": state.solver_statistics.rejected,
-        "sweeps": state.solver_statistics.stages or (state.step if INTEGRATORS[integrator].bounded_by_stability else 0),
+        "sweeps": state.solver_statistics.stages or (state.step if METHODS[integrator].bounded_by_stability else 0),
         "iterations": state.solver_statistics.iterations,
         "share": share,
         "ran": seconds,
