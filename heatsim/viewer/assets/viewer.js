@@ -203,11 +203,11 @@ class Viewer {
 
   draw() {
     const { about, frame } = this;
+    this.drawReadout();
+    this.drawControls(); // which leave the colour bar more room or less
     this.sections.forEach((section) => section.draw());
     if (this.volume) this.volume.draw();
     drawColourBar(byId("scale").querySelector("canvas"), this.scale, `${about.field}${about.unit && ` (${about.unit})`}`);
-    this.drawReadout();
-    this.drawControls();
     this.drawChart();
     const time = this.timeOf(frame);
     byId("clock").textContent = time === null ? "steady state" : `${tidy(time, this.timeDigits())} ${about.time.unit}`;
