@@ -114,7 +114,11 @@ def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_
     planes = list[np.ndarray]()
     for file in files:
         planes.append(_upright(file, read_array(file, None, max_elements // len(files))))
-        if planes[-1].shape != planes[0].shape or planes[-1].ndim != 2:
+        if planes[-1].ndim != 2:
+            raise InputFileError(
+                file, f"one plane was expected of each file of a folder, found {len(planes[-1])} pages"
+            )
+        if planes[-1].shape != planes[0].shape:
             sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
             raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
     return Volume(np.stack(planes), notes=(*_facts(files[0]).notes, *_order(path, files)))
@@ -133,15 +137,19 @@ def read_raw(
         there = path.stat().st_size
     except OSError as error:
         raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
-    kind = kind or ("uint16" if there == 2 * voxels else "uint8")
+    guessed, kind = not kind, kind or ("uint16" if there == 2 * voxels else "uint8")
     needed = voxels * np.dtype(kind).itemsize
     if there != needed:
         told = f"{' x '.join(map(str, sizes))} voxels of {kind} take {needed} bytes, found {there}"
         raise InputFileError(path, f"{told}: other sizes, another type, or a header?")
     if voxels > max_elements:
         raise InputFileError(path, f"holds {voxels} elements, more than the {max_elements} expected at most")
-    values = np.fromfile(path, np.dtype(kind).newbyteorder(">" if big else "<"))
-    return Volume(values.astype(kind, copy=False).reshape(sizes[::-1]))
+    values = np.fromfile(path, np.dtype(kind).newbyteorder(">" if big else "<")).astype(kind, copy=False)
+    notes = [f"{path}: is read as {kind}, by its size"] if guessed else []
+    if values.dtype.kind in "iu" and values.itemsize > 1 and values.any() and not (values & 0xFF).any():
+        other = f"as {kind},big says" if not big else f"as {kind} alone says"
+        notes.append(f"warning: {path}: all values are multiples of 256: is the order of bytes the other one, {other}?")
+    return Volume(values.reshape(sizes[::-1]), notes=tuple(notes))
 
 
 def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
