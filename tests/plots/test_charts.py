@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from heatsim.plots.charts import Chart, draw_chart
+from heatsim.plots.charts import Chart, _short, draw_chart
 from heatsim.plots.curve import Curve
 from heatsim.plots.pages import LIGHT
 from heatsim.sweeps.table import _styled, draw_trends, read_sweep, write_table
@@ -60,3 +60,9 @@ def test_a_sweep_has_a_colour_for_one_parameter_and_a_dash_for_the_others(tmp_pa
     assert look["3.0", "al"] == (keys[0].colour, keys[3].dash)
     assert len(set(look.values())) == 4
     assert [path.name for path in draw_trends(tmp_path)] == ["T.png"]
+
+
+def test_of_a_long_key_the_legend_keeps_the_value() -> None:
+    """Curves of a sweep over materials were all called "regions.0.material = ..."."""
+    assert _short("regions.0.material = copper") == "…ons.0.material = copper"
+    assert _short("the temperature at the middle") == "the temperature at the …"

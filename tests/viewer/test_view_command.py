@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.scenario import loads
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 from heatsim.viewer.frames import FrameSource, most_telling
@@ -46,6 +47,22 @@ def test_a_page_asks_for_nothing_from_the_network(run_of_a_ball: Path, tmp_path:
     assert [frame["outside"] for frame in found["frames"]] == [[None, 280.0]] * 5
     assert min(frame["low"] for frame in found["frames"]) > 295.0  # of the steel alone
     assert found["materials"] == {"names": ["steel", "air"], "ambient": [False, True]}
+
+
+def test_an_angle_is_no_length(tmp_path: Path) -> None:
+    """It had the unit of lengths, and made a shaft of 24 mm one of 0.024 m."""
+    scenario = loads("""\
+grid = { coordinates = "cylindrical", cells = [6, 1, 4], size = [0.024, 6.283185307179586, 0.016] }
+time = { end = 0.1, integrator = "euler" }
+materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
+regions = [{ material = "steel" }]
+initial.temperature = "300 + 1000*z"
+output.snapshots = { count = 1 }
+""")
+    view(heatsim.run(scenario, tmp_path / "run").path, "--output", tmp_path / "page.html")
+    found = about(tmp_path / "page.html")
+    assert found["lengths"] == ["mm", "rad", "mm"]
+    assert [found["faces"][axis][-1] for axis in "xyz"] == pytest.approx([24.0, 6.283185, 16.0])
 
 
 def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) -> None:
