@@ -51,10 +51,6 @@ class ChipBlock(NamedTuple):
     material: str = ""
     part: int = 0
 
-    def covers(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
-        """Whether places, m, lie in it."""
-        return np.asarray((self.left <= x) & (x <= self.right) & (self.bottom <= y) & (y <= self.top))
-
     @property
     def area(self) -> float:
         """m2."""

@@ -87,12 +87,12 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
             document["regions"].append({"material": name, "floorplan": place})
     powers = _powers(files.powers, layers, plans)
     slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
-    table = add_blocks(document, target, heated, powers, slot)
+    tables = add_blocks(document, target, heated, powers, slot)
     if configuration.leakage:
         document["sources"] += [_leakage(layer, target, at[layer.floorplan]) for layer in layers if layer.heated]
     notes = [*configuration.notes, *(note for plan in plans.values() for note in plan.notes), *_gaps(layers, blocks)]
     notes += _left_out(files, configuration, blocks, transient=slot > 0)
-    return Imported(document, table, [*blocks], notes)
+    return Imported(document, tables, [*blocks], notes, len(heated))
 
 
 def _of_file(files: HotspotFiles) -> bool:

@@ -44,6 +44,7 @@ from heatsim.physics.sources.beam import (
     volumes,
 )
 from heatsim.physics.sources.power_trace import PowerTrace, read_trace
+from heatsim.problem.block_powers import powers_of_blocks
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value, depends_on
@@ -102,6 +103,10 @@ def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, 
         if not solid.any():
             message = "no cell is made of it"
             raise ScenarioError([scenario.issue_at(("sources", number, "material"), message)])
+    if source.powers is not None:
+        found = powers_of_blocks(scenario, number, source.powers, grid, solid)
+        inside = _heated(scenario, grid, number, solid)
+        return [SourceTerm(number, 1.0, _EVERYWHERE, time, inside=inside, means=means) for means, time in found]
     volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
     scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
@@ -377,7 +382,9 @@ class VolumeSources:
         if self._keeps_rates:
             for factor, rates in self._rates_of(still).items():
                 first = next(term for term in still if term.time == factor)
-                self._field += (self._factor_at(first, time, dt) * rates).astype(self._dtype)
+                value = self._factor_at(first, time, dt)
+                if value != 0.0:
+                    self._field += (value * rates).astype(self._dtype)
         for term in still if not self._keeps_rates else ():
             for z, density in self._densities(term, time, dt, self._refills):
                 self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
@@ -438,6 +445,8 @@ class VolumeSources:
         """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
         source = self._scenario.sources[term.source]
         factor = self._factor_at(term, time, dt) if timed else 1.0
+        if factor == 0.0:
+            return
         of_zones = np.array(self._zones.materials)
         materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
         inside = source_masks(self._scenario, self._grid, term.source, materials)

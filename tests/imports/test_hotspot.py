@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +17,11 @@ import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.floorplans import read_floorplan
+from heatsim.imports import scenarios
 from heatsim.pictures.frames import fit_to_page, plane_materials
 from heatsim.pictures.options import PictureOptions
 from heatsim.problem import build_problem
+from heatsim.scenario.loading import loads
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 
@@ -332,15 +335,50 @@ def test_numbers_that_no_chip_has_are_refused_at_their_line(
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
-def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_written(imported: Files) -> None:
-    count, size = 80, 0.01 / 80
-    blocks = [(f"b{i}_{j}", i, j) for i in range(count) for j in range(count)]
-    plan = "".join(f"{name} {size} {size} {i * size} {j * size}\n" for name, i, j in blocks)
-    trace = f"{' '.join(name for name, _, _ in blocks)}\n{' '.join(['1'] * len(blocks))}\n"
-    result = imported("--steady", chip_flp=plan, chip_ptrace=trace)
-    assert result.exit_code == 2
-    assert "chip.flp: 6400 blocks are too many for a scenario file, about 4000 fit" in result.stderr
-    assert not Path("chip.toml").exists()
+@pytest.mark.parametrize("options", [("--steady",), ()])
+def test_many_blocks_are_one_source_and_as_warm_as_one_by_one(
+    options: tuple[str, ...], imported: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks 4 and 5 overlap, and each releases its power over all of its area."""
+    plan = "".join(f"u{n} {0.002 if n == 4 else 0.001} 0.001 {n % 3 * 0.001} {n // 3 * 0.001}\n" for n in range(9))
+    trace = "\t".join(f"u{n}" for n in range(9)) + "".join(
+        "\n" + "\t".join(f"{(n * row) % 5}" for n in range(9)) for row in (1, 2, 3)
+    )
+    found = []
+    for most in (1000, 4):
+        monkeypatch.setattr(scenarios, "MOST_NAMED", most)
+        result = imported("--force", "--cells", "6", *options, chip_flp=plan, chip_ptrace=trace)
+        assert result.exit_code == 0, result.output
+        assert "9 blocks" in result.output
+        state = run(*([] if options else ["time.integrator=implicit", "time.tolerance=1e-5"]))
+        found.append([*(mean_of_block(state, number) for number in range(9)), 300 + state.energy.sources])
+        assert len(state.problem.statistics_regions) == 9
+    assert max(found[0]) - min(found[0][:9]) > 1.0
+    assert found[1] == pytest.approx(found[0], abs=2e-3)
+    assert len(heatsim.load("chip.toml").sources) == 1
+
+
+@pytest.mark.parametrize(
+    ("powers", "message"),
+    [
+        ("block,power [W]\ncore,1\n", 'expected a power for block "cache", found none'),
+        ("block,power [W]\ncore,1\ncache,2\ncache,2\n", 'block "cache" has more than one power'),
+        ("block,power [W]\ncore,1\ncache,2\nl3,2\n", 'block "l3" is none of the floorplan'),
+        ("block,power [m]\ncore,1\ncache,2\n", 'expected power in W, found "m"'),
+        ("block,power\ncore,1\ncache,one\n", 'expected a number, found "one"'),
+        ("core,cache\n1,2\n", "expected the columns block, power [W], or time [s] and blocks"),
+        ("time [s],core,cache\n0,1,2\n", "expected at least two rows, found one"),
+        ("time [s],core,cache\n1,1,2\n0,1,2\n", "expected a time after 1 (s), found 0"),
+    ],
+)
+def test_a_table_of_powers_that_is_none_says_why(powers: str, message: str, imported: Files) -> None:
+    assert imported("--steady", "--cells", "6").exit_code == 0
+    Path("p.csv").write_text(powers)
+    text = Path("chip.toml").read_text()
+    source = 'powers = "p.csv"\nregion.floorplan = { file = "chip.flp", z = [0.0, 0.00015], at = [0.01, 0.01] }\n'
+    scenario = loads(f"{text[: text.index('[[sources]]')]}[[sources]]\n{source}", Path("chip.toml"))
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        build_problem(scenario)
 
 
 def test_a_floorplan_that_is_no_file_is_not_waited_for(imported: Files) -> None:
