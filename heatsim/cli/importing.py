@@ -43,7 +43,7 @@ def import_(
     heat spreader and heat sink are in cells, too.
     """
     from heatsim.imports.hotspot import HotspotFiles, import_hotspot
-    from heatsim.imports.scenarios import powers_file
+    from heatsim.imports.scenarios import powers_file, start_file
     from heatsim.imports.three_d_ice import Cooling, import_stack
     from heatsim.scenario import load
     from heatsim.scenario.toml.document import require_text
@@ -73,6 +73,8 @@ def import_(
         ) from None
     for path, powers_of_blocks in found.tables.items():
         write_atomically(path, powers_of_blocks.encode())
+    if found.start:
+        write_atomically(start_file(target), found.start)
     write_atomically(target, text.encode())
     for note in found.notes:
         click.echo(f"warning: {note}", err=True)

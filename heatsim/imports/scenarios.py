@@ -25,13 +25,14 @@ SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
 
 class Imported(NamedTuple):
     """The tables of a scenario; the texts of the files of powers beside it, if it has any; the floorplans that it
-    names; what to tell; and how many blocks release power."""
+    names; what to tell; how many blocks release power; and the file of initial temperatures, if it has one."""
 
     document: dict[str, Any]
     tables: dict[Path, str]
     floorplans: list[Path]
     notes: list[str]
     blocks: int
+    start: bytes = b""
 
     @property
     def powers(self) -> str:
@@ -48,6 +49,11 @@ class Imported(NamedTuple):
 def powers_file(target: Path) -> Path:
     """The file of powers beside a scenario."""
     return target.with_suffix(".powers.csv")
+
+
+def start_file(target: Path) -> Path:
+    """The file of initial temperatures beside a scenario."""
+    return target.with_suffix(".initial.npy")
 
 
 def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:

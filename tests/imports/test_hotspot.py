@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
-from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, TRACE
+from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, START, TRACE
 
 import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.floorplans import read_floorplan
+from heatsim.geometry.grid import cell_index
 from heatsim.imports import scenarios
+from heatsim.integrators import make_field
 from heatsim.pictures.frames import fit_to_page, plane_materials
 from heatsim.pictures.options import PictureOptions
 from heatsim.problem import build_problem
 from heatsim.scenario.loading import loads
+from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 
@@ -227,7 +230,7 @@ def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
         "line 8: -block_omit_lateral: heat flows along the die and the interface here",
         '-s_snk is no key of HotSpot\'s, and is left out (did you mean "s_sink"?)',
         "-ambient is given in line 4, which is taken",
-        "initial temperatures are not read from a.init; all start at 300 K",
+        "there is no init_file a.init; all start at 300 K",
         "names the layers chip.lcf, which HotSpot takes in place of chip.flp",
         "c_convec, 140.4 J/K between the sink and the ambient, is left out: the sink warms with its own 22.05 J/K",
     ):
@@ -238,6 +241,35 @@ def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
     assert film.inputs["ambient"] == 300.0
     quiet = imported("--force", "--steady", "--cells", "6")
     assert not quiet.stderr
+
+
+def test_a_chip_starts_at_the_temperatures_of_its_nodes(imported: Files) -> None:
+    """Nodes are 310 K and on, by 1 K each: blocks of die, interface, spreader, sink; then W, E, N, S of the spreader,
+    of the sink within it, and of the sink beyond it."""
+    start = START.replace("\n", "\n# a comment\n\n", 1)
+    config = CONFIG + "-init_file a.init\n"
+    result = imported("--cells", "8", chip_config=config, a_init=start)
+    assert (result.exit_code, "init_file" in result.stderr) == (0, False), result.stderr
+    problem = build_problem(heatsim.load("chip.toml"))
+    found = State(problem, make_field(problem, "cpu")).temperature()
+    places = {  # from the middle, mm, and the height
+        (-4, 0, 0.1): 310, (3, 0, 0.1): 311, (-4, 0, 0.16): 312, (3, 4, 0.5): 315, (-4, -4, 5.0): 316,
+        (-8, 1, 0.5): 318, (8, 1, 0.5): 319, (1, 8, 0.5): 320, (1, -8, 0.5): 321,
+        (-8, 1, 5.0): 322, (8, 1, 5.0): 323, (1, 8, 5.0): 324, (1, -8, 5.0): 325,
+        (-13, 1, 5.0): 326, (13, 1, 5.0): 327, (1, 13, 5.0): 328, (1, -13, 5.0): 329,
+    }  # fmt: skip
+    for (x, y, z), expected in places.items():
+        at = [
+            cell_index(problem.grid, axis, 1e-3 * place) for axis, place in zip("zyx", (z, y + 15, x + 15), strict=True)
+        ]
+        assert found[tuple(at)] == pytest.approx(expected, abs=1e-3), (x, y, z)
+    for text, message in (
+        (START.replace("hsp_core", "hsp_gpu"), "a.init: has no temperature of 'hsp_core', a node of this chip"),
+        (START.replace("310.0", "-310.0"), "a.init: line 1: expected a number > 0, found '-310.0'"),
+        (START.replace(" 310.0", ""), "a.init: line 1: expected a node and its temperature (K), found 'core'"),
+    ):
+        told = imported("--force", chip_config=config, a_init=text)
+        assert (told.exit_code, message in told.stderr) == (2, True), told.stderr
 
 
 def test_layers_are_in_the_order_of_their_numbers_and_may_name_materials(imported: Files) -> None:
