@@ -98,8 +98,8 @@ def recommend(
     estimates = estimate_all(_typical_cost(problem, for_inputs)) if device == "cpu" else []
     if not _is_settled(estimates):
         cost = measure()
-        step = max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep)
-        estimates = estimate_all(cost._replace(step=step, inputs=for_inputs))
+        without = max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep)
+        estimates = estimate_all(cost._replace(step=without, inputs=for_inputs))
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
