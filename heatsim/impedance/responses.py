@@ -176,6 +176,10 @@ def _driven_sources(scenario: Scenario) -> Iterator[_Driven]:
         if source.beam is not None:
             message = "expected a source that stays where it is, found a beam"
             raise ScenarioError([scenario.issue_at(("sources", number, "beam"), message)])
+        if source.powers is not None:
+            message = "expected a source for each block, found the powers of all in one"
+            hint = "power = 1.0 and region.floorplan.unit name one block"
+            raise ScenarioError([scenario.issue_at(("sources", number, "powers"), message, hint)])
         if source.trace is not None or (source.power is not None and not _depends(amount, "xyz")):
             source = source.model_copy(update={"trace": None, "power": 1.0})
         elif _depends(amount, "t"):

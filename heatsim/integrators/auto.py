@@ -35,6 +35,7 @@ CELLS_OF_SOURCES, SECONDS_OF_SOURCES = 100_000, 3e-4  # the same, and s, of sour
 UPDATES_A_SECOND = MAX_UPDATES_OF_EULER
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
 TIMED_STEPS, FEW_CELLS = 8, 10_000  # steps timed at once, as a run takes them; more on grids with so few cells
+LEAST_SHARE_OF_SWEEP = 0.2  # of a sweep alone: what a step takes in a batch without its inputs, at least
 UNTIMED = StepCost(0.0, 0.0)
 # Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an Intel Xeon (Emerald
 # Rapids) for 3200 to 147 000 cells, and rounded up for slower ones; what is decided by them is decided by a factor of
@@ -98,7 +99,8 @@ def recommend(
     estimates = estimate_all(_typical_cost(problem, of_host)) if device == "cpu" else []
     if not _is_settled(estimates):
         cost = measure()
-        estimates = estimate_all(of_host._replace(step=max(cost.step - for_inputs, cost.sweep), sweep=cost.sweep))
+        without = max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep)
+        estimates = estimate_all(of_host._replace(step=without, sweep=cost.sweep))
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
@@ -202,9 +204,11 @@ def measure_step_cost(state: State) -> StepCost:
 
     stepper, field, forcing = state.stepper, state.field, state.explicit_forcing(np.zeros(1), dt)
 
+    middle = 0.5 * (problem.scenario.time.end - batch * dt)  # beams may be off at the start
+
     def steps() -> float:
         begun = time.perf_counter()
-        euler.advance(state, 0.0, dt, 0, batch)
+        euler.advance(state, middle, dt, 0, batch)
         field.is_finite()  # waits for the device
         return (time.perf_counter() - begun) / batch
 

@@ -11,7 +11,14 @@ from heatsim_kernels.field.region_reductions import RegionCells
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.voxelise import Window, shape_masks, shape_window, voxelise_regions
+from heatsim.geometry.voxelise import (
+    Window,
+    block_cells,
+    floorplan_blocks,
+    shape_masks,
+    shape_window,
+    voxelise_regions,
+)
 from heatsim.scenario import Scenario
 
 MAX_ZONES = 2**16
@@ -129,10 +136,11 @@ def find_statistics_regions(
     material: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
     of each, J/(m3 K), 0 of ambients. Raises `ScenarioError` for a part without solid cells.
     """
-    return tuple(
-        _statistics_region(scenario, grid, number, material, capacities)
-        for number in range(len(scenario.output.regions))
-    )
+    found = list[StatisticsRegion]()
+    for number, wanted in enumerate(scenario.output.regions):
+        of_region = _blocks_of_region if wanted.by_block else _statistics_region
+        found += of_region(scenario, grid, number, material, capacities)
+    return tuple(found)
 
 
 def find_named_parts(
@@ -172,7 +180,7 @@ def _region_cells(grid: CellGrid, cells: np.ndarray, material: np.ndarray, capac
 
 def _statistics_region(
     scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
-) -> StatisticsRegion:
+) -> list[StatisticsRegion]:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
     window = shape_window(scenario, key, wanted, grid)
     masks = [mask.copy() for mask in shape_masks(scenario, key, wanted, grid, window)]
@@ -185,4 +193,28 @@ def _statistics_region(
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
         message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
         raise ScenarioError([scenario.issue_at((*key, where), message)])
-    return StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))
+    return [StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))]
+
+
+def _blocks_of_region(
+    scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
+) -> list[StatisticsRegion]:
+    """The parts of a region with a floorplan, whose blocks are parts of their own."""
+    wanted, key = scenario.output.regions[number], ("output", "regions", number)
+    plan = wanted.floorplan
+    assert plan is not None
+    blocks = floorplan_blocks(scenario, key, plan)
+    planes = np.flatnonzero([plan.reaches(float(height)) for height in grid.centres("z")])
+    own_cells, solid = np.arange(grid.cells).reshape(grid.shape)[planes], (capacities > 0)[material[planes]]
+    found = dict[str, list[np.ndarray]]()
+    for block, (rows, columns) in zip(blocks, block_cells(blocks, plan.at, grid), strict=True):
+        inside = own_cells[:, rows, columns][solid[:, rows, columns]]
+        found.setdefault(block.name, []).append(inside)
+    parts = list[StatisticsRegion]()
+    for name, pieces in found.items():
+        own = np.unique(np.concatenate(pieces)) if len(pieces) > 1 else pieces[0]
+        if own.size == 0:
+            message = f"block {name!r} covers no centre of a solid cell"
+            raise ScenarioError([scenario.issue_at((*key, "floorplan"), message)])
+        parts.append(StatisticsRegion(f"{wanted.name}_{name}", _region_cells(grid, own, material, capacities)))
+    return parts

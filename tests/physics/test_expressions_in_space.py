@@ -45,9 +45,11 @@ def density(text: str, body: str = CUBE) -> Problem:
 
 
 def power(of: Problem, time: float = 0.0) -> float:
-    """What sources with fields release at a time, W."""
-    of.volume_sources.field(time)
-    return of.volume_sources.field_power() * float(of.volume_sources.scale(np.array([time]))[0])
+    """What sources with fields and windows release at a time, W."""
+    sources, when = of.volume_sources, np.array([time])
+    sources.field(time)
+    in_windows = sum(each.power for each in (sources.window_sources(when) or ((),))[0])
+    return sources.field_power() * float(sources.scale(when)[0]) + in_windows
 
 
 BALL = "exp(-((x - 0.43)**2 + (y - 0.52)**2 + (z - 0.61)**2)/0.003**2)"

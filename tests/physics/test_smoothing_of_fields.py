@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 import tomli_w
+from heatsim_kernels.field.window_source import window_heating_rate
 from helpers.in_memory import case
 from helpers.scenario_texts import box, material
 
@@ -148,6 +149,8 @@ def heaters(scenario: Scenario, time: float) -> tuple[float, np.ndarray]:
         rate += problem.coefficients.spread_over_cells(forcing.heat_table[0])
     if forcing.heat_field is not None:
         rate += forcing.heat_field * forcing.heat_scale[0]
+    for windows in forcing.window_sources:
+        rate += window_heating_rate(windows, problem.grid.shape)
     density = rate * problem.coefficients.spread_over_cells(problem.coefficients.capacity / problem.grid.cell_volume)
     assert problem.source_energy(forcing, 1.0, 1)[0] == pytest.approx(density.sum() * problem.grid.cell_volume)
     return float(density.sum() * problem.grid.cell_volume), density
