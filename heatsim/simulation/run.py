@@ -65,7 +65,8 @@ class Run(Shown):
         """A title and values by name: see `heatsim.shown`."""
         info = self.info
         reached = "the steady state" if info.get("time") is None else f"t = {info['time']:g} s"
-        results = {name: f"{value:.6g}" for name, value in info.get("results", {}).items() if value is not None}
+        units, found = info.get("result_units", {}), info.get("results", {})
+        results = {name: f"{value:.6g} {units.get(name, '')}" for name, value in found.items() if value is not None}
         told = {
             "title": str(info.get("title", "")),
             "grid": f"{' x '.join(map(str, info.get('cells', [])))} cells",
