@@ -89,6 +89,11 @@ class InputFileError(HeatsimError):
         self.path = path
         self.message = message
 
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """That one, with its file."""
+        return (Issue(str(self).removeprefix(f"{self.path}: "), file=str(self.path)),)
+
 
 class RunFolderError(HeatsimError):
     """A run folder exists already, or is not one."""
