@@ -443,7 +443,8 @@ def _compute(
     try:
         with timings.counted("preparing"):
             recorders = make_recorders(problem, folder, writer, numbers_only=callbacks.numbers_only)
-            checkpointing = Checkpointing(folder, problem, writer, saved, stop)
+            keeps = not callbacks.numbers_only  # else its folder is gone at the end, and nothing can go on from there
+            checkpointing = Checkpointing(folder, problem, writer, saved, stop) if keeps else None
         finished = False
         try:
             asked = recorders, timings, callbacks.on_progress, checkpointing, stop, over_time

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,7 +19,7 @@ from heatsim.errors import HeatsimError, RequestError, RunFolderError
 from heatsim.scenario import Scenario, load, load_again, loads
 from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
 from heatsim.simulation import run as runs
-from heatsim.store.atomic import write_atomically
+from heatsim.store.atomic import for_a_moment, write_atomically
 from heatsim.store.folder import RunFolder
 from heatsim.sweeps.points import Point, points_of
 from heatsim.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
@@ -251,9 +251,10 @@ def evaluate(
     it makes neither snapshots nor pictures, and its folder is gone."""
     loaded = with_parameters(scenario, parameters)
     _require_results(loaded, results)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run" if output is None else output
-        run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=output is None)
+    kept = output is not None
+    with tempfile.TemporaryDirectory() as folder, nullcontext() if kept else for_a_moment():
+        path = output or Path(folder) / "run"
+        run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=not kept)
         found = dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
         return ({name: found[name] for name in results} if results else found), run
 

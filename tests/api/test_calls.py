@@ -197,8 +197,10 @@ def test_evaluate_has_the_bits_of_the_run_and_neither_pictures_nor_fields(
     assert len(list((tmp_path / "kept").rglob("*.png"))) > 1
 
     def refuse(*given: object) -> None:
-        raise AssertionError("a field or a picture was written")
+        raise AssertionError("a field, a picture or a checkpoint was written")
 
-    for name in ("heatsim.recorders.snapshots.write_snapshot", "heatsim.recorders.slices.draw_frames"):
+    assert (tmp_path / "kept" / "checkpoint.h5").is_file()
+    names = "recorders.snapshots.write_snapshot", "recorders.slices.draw_frames", "simulation.checkpointing.fingerprint"
+    for name in (*(f"heatsim.{each}" for each in names), "os.fsync"):  # it does not wait for the disk either
         monkeypatch.setattr(name, refuse)
     assert heatsim.evaluate(slab, {"h": 12.5}, overrides=snapshots) == kept
