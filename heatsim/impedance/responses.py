@@ -33,7 +33,7 @@ TOLERANCE = 1e-5  # of a step, as a share of the range of temperatures: early ri
 DECADES = 6  # before the end, from which the impedance is recorded unless told otherwise
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)  # arrays have no single truth: each is equal to itself
 class ThermalImpedance(Shown):
     """What places warm for a watt of each source.
 
