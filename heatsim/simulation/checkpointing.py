@@ -110,7 +110,7 @@ class Checkpointing:
 def fingerprint(problem: Problem) -> str:
     """A digest of all in a problem that a run cannot change on its way: the scenario but for CHANGEABLE, and what its
     input files gave."""
-    digest = hashlib.sha256(_unchangeable(problem.scenario).encode())
+    digest = hashlib.sha256(repr(sorted(unchangeable(problem.scenario).items())).encode())
     coefficients = problem.coefficients
     tables = () if problem.tabulated is None else astuple(problem.tabulated.materials)
     digest.update(repr([problem.reference, *(each for each in tables if isinstance(each, float))]).encode())
@@ -121,9 +121,10 @@ def fingerprint(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def _unchangeable(scenario: Scenario) -> str:
+def unchangeable(scenario: Scenario) -> dict[str, Any]:
+    """The keys of a scenario but for CHANGEABLE."""
     changed: dict[str, Any] = scenario.model_dump(mode="json")
     for key in CHANGEABLE:
         block, name = key.split(".")
         changed[block].pop(name, None)
-    return repr(sorted(changed.items()))
+    return changed

@@ -7,11 +7,23 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 SPOOL_BYTES = 2**20  # a file in progress that is larger goes to the disk as it grows
 _BLOCK_BYTES = 2**20
+_durable: ContextVar[bool] = ContextVar("durable", default=True)  # whether files have to outlast a power cut
+
+
+@contextmanager
+def for_a_moment() -> Iterator[None]:
+    """Have this thread not wait for the disk: for files that are gone at the end."""
+    token = _durable.set(False)
+    try:
+        yield
+    finally:
+        _durable.reset(token)
 
 
 def temporary_name(path: Path) -> Path:
@@ -133,7 +145,8 @@ class AtomicFile(io.RawIOBase):
         self.check()
         if not self._on_disk:
             self._move_to_disk()
-        os.fsync(self._stream.fileno())
+        if _durable.get():
+            os.fsync(self._stream.fileno())
 
     def close(self) -> None:
         """Close the file; the temporary name stays."""
@@ -155,7 +168,7 @@ class AtomicFile(io.RawIOBase):
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename durable. Windows cannot open folders, and needs no such call."""
-    if os.name == "nt":
+    if os.name == "nt" or not _durable.get():
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -55,7 +55,7 @@ class SmoothResult(Protocol):
         """The boundary values of the faces, or of the ambient, whose heat it is; none of a temperature."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)  # arrays have no single truth: each is equal to itself
 class Gradient(Shown):
     """The value of a result, in the scenario's unit or W; its derivatives by parameter, in this unit over that of the
     parameter. Of each cell, (nz, ny, nx): by_source, K/W or 1, what a watt released there would add to it; and
