@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 
@@ -19,7 +20,7 @@ def test_every_public_name_is_listed_and_no_other() -> None:
         assert getattr(heatsim, name) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
+@in_turn("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
 def test_headings_have_the_signatures_of_the_code(name: str) -> None:
     parameters = inspect.signature(getattr(heatsim, name)).parameters.values()
     bare = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])

@@ -8,6 +8,7 @@ from heatsim_kernels.stencil import STEPPERS, ExplicitStepper
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, Case, outcome, random_case
 
 DOUBLE = np.dtype(np.float64)
@@ -21,9 +22,9 @@ def with_boundary(coefficients: StencilCoefficients, a: float, b: float) -> Forc
     return Forcing(np.full((1, coefficients.boundary_size), a), np.full((1, coefficients.boundary_size), b))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["uniform", "materials"])
-@pytest.mark.parametrize("boundary", ["insulated", "fixed", "periodic"])
+@in_turn("dtype", FLOATS)
+@in_turn("name", ["uniform", "materials"])
+@in_turn("boundary", ["insulated", "fixed", "periodic"])
 def test_a_constant_field_stays_constant_to_the_bit(boundary: str, name: str, dtype: type) -> None:
     periodic = (boundary == "periodic",) * 3
     coefficients = random_case((6, 7, 21), FEATURES[name], periodic=periodic, seed=2).coefficients
@@ -50,8 +51,8 @@ def test_an_insulated_box_of_mixed_materials_conserves_energy() -> None:
     assert np.ptp(sweep.field.host()) < 0.5 * np.ptp(case.start)  # and heat did move
 
 
-@pytest.mark.parametrize("name", ["uniform", "materials"])
-@pytest.mark.parametrize("a", [-2.0, -0.6])  # fixed temperature, convection
+@in_turn("name", ["uniform", "materials"])
+@in_turn("a", [-2.0, -0.6])  # fixed temperature, convection
 def test_values_stay_between_the_extremes_at_the_stable_step(name: str, a: float) -> None:
     coefficients = replace(random_case((5, 8, 17), FEATURES[name], seed=6).coefficients, closed=(False,) * 6)
     outside = 0.25
@@ -67,8 +68,8 @@ def test_values_stay_between_the_extremes_at_the_stable_step(name: str, a: float
         assert sweep.field.host().max() <= 1 + 1e-14
 
 
-@pytest.mark.parametrize("name", sorted(FEATURES.keys() - {"a rate a face"}))  # whose neighbours disagree
-@pytest.mark.parametrize("per_cell", [False, True])
+@in_turn("name", sorted(FEATURES.keys() - {"a rate a face"}))  # whose neighbours disagree
+@in_turn("per_cell", [False, True])
 def test_stored_energy_changes_by_what_entered_and_what_sources_gave(name: str, per_cell: bool) -> None:
     case = random_case((6, 5, 18), FEATURES[name], periodic=(False, False, True), per_cell=per_cell, rows=4, seed=7)
     coefficients, forcing, steps = case.coefficients, case.forcing, 9
@@ -95,10 +96,10 @@ def test_stored_energy_changes_by_what_entered_and_what_sources_gave(name: str, 
     assert abs(change - sweep.heat_entered().sum() - sources) < 1e-12 * turnover
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("name", "dtype"), [("uniform", np.float32), ("materials", np.float64), ("materials with heat a cell", np.float64)]
 )
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@in_turn("axis", [0, 1, 2])
 def test_a_periodic_box_equals_two_of_it_side_by_side(axis: int, name: str, dtype: type) -> None:
     def twice(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else np.concatenate([values, values], axis)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.errors import RequestError, ScenarioError
@@ -65,7 +66,7 @@ def body(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("of", ["insert", "place", "below", "to the air", "about the hottest"])
+@in_turn("of", ["insert", "place", "below", "to the air", "about the hottest"])
 def test_derivatives_are_those_of_whole_solves(body: Path, of: str) -> None:
     found = heatsim.gradient(body, of, NAMES)
     assert found.value == pytest.approx(heatsim.evaluate(body, {})[of], rel=1e-9)
@@ -93,7 +94,7 @@ def test_a_watt_in_a_cell_adds_what_the_gradient_says(body: Path) -> None:
 OTHER = 'materials.other = { conductivity = "k * f", density = 1.0, heat_capacity = 1.0 }\nmaterials.block'
 
 
-@pytest.mark.parametrize("of", ["insert", "below", "to the air", "max_smooth(T, 'insert', 2)"])
+@in_turn("of", ["insert", "below", "to the air", "max_smooth(T, 'insert', 2)"])
 def test_the_derivative_by_the_conductivity_of_a_cell_is_that_of_whole_solves(body: Path, of: str) -> None:
     found = heatsim.gradient(body, of, ["materials.insert.conductivity"])
     whole = found.by_conductivity[2:5, 2:8, 4:8].sum()  # over the cells of the insert
