@@ -11,7 +11,7 @@ BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
 # Bytecode is kept: else each of the many processes that tests start would compile the packages that it imports.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 .PHONY: run test long quick lowest docs faults lint clean
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from helpers.in_turn import in_turn
 
 ROOT = Path(__file__).parents[1]
 TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "heatsim_kernels"}
@@ -326,9 +326,7 @@ def test_no_room_imports_what_the_table_does_not_allow() -> None:
     assert not bad, "\n".join(bad)
 
 
-@pytest.mark.parametrize(
-    "module", ["heatsim.physics.boundary.flux", "heatsim.scenario.boundary", "heatsim.scenario.base_model"]
-)
+@in_turn("module", ["heatsim.physics.boundary.flux", "heatsim.scenario.boundary", "heatsim.scenario.base_model"])
 def test_parts_below_the_scenario_are_imported_alone(module: str) -> None:
     """No circle through `heatsim.scenario`, and no kernel at start-up."""
     code = f"import sys, {module}; assert not {{'numba', 'heatsim.scenario.model'}} & sys.modules.keys()"
@@ -384,7 +382,7 @@ def test_one_file_alone_imports_numba_cuda() -> None:
     assert using == {"heatsim_kernels.runtime.cuda.api"}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("module", "source"),
     [
         ("heatsim.scenario.model", "import h5py"),
@@ -437,7 +435,7 @@ def test_a_planted_violation_is_found(module: str, source: str) -> None:
     assert len(violations(source, module)) == 1
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("module", "source"),
     [
         ("heatsim.scenario.model", "import json, tomllib\nimport numpy as np\nfrom heatsim.errors import Flaw"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim import arguments, errors
@@ -72,7 +73,7 @@ def test_overrides_are_a_mapping_or_texts_wherever_a_scenario_is_taken(slab: Pat
     assert heatsim.gradient(slab, "probe('end')", "h", overrides=steady).derivatives.keys() == {"h"}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("call", "words"),
     [
         (lambda p: heatsim.load(None), "path: expected a path, found None"),
@@ -131,7 +132,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@in_turn("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_errors_come_back_from_another_process_as_they_were(error: errors.HeatsimError) -> None:
     error.reword(arguments.in_words_of_python)
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim import errors
@@ -38,7 +39,7 @@ def run_of(tmp_path: Path, overrides: dict[str, object]) -> heatsim.Run:
     return heatsim.run(tmp_path / "box.toml", tmp_path / "run", overrides=overrides)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "overrides",
     [{}, UNEQUAL, ROUND, {"output.snapshots": {"times": [2.0]}}, {**UNEQUAL, "output.snapshots": {"times": [2.0]}}],
 )

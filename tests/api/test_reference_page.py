@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 
@@ -36,7 +37,7 @@ def test_pyright_finds_nothing_in_a_users_script() -> None:
     assert done.stdout.startswith("0 errors"), done.stdout
 
 
-@pytest.mark.parametrize("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
+@in_turn("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
 def test_headings_have_the_signatures_of_the_code(name: str) -> None:
     parameters = inspect.signature(getattr(heatsim, name)).parameters.values()
     bare = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])

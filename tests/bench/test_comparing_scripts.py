@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.scenario import loads
 
@@ -94,7 +95,7 @@ def test_ratios_are_medians_of_the_rounds_ratios() -> None:
     assert "no ratio: a round took 0.2 s" in compare._table(compare._rows(rounds, 0.2), "a", "b")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("seconds", "told"),
     [
         ([1.9, 2.0, 2.4], "2.00 (Devito), target 2.0"),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.integrators import INTEGRATORS
 from heatsim.methods import METHODS
@@ -43,7 +43,7 @@ def test_no_module_elsewhere_compares_the_name_of_an_integrator() -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "planted",
     [
         'steady = scenario.time.integrator == "steady"',
@@ -58,7 +58,7 @@ def test_a_planted_comparison_is_found(planted: str) -> None:
     assert len(list(comparisons(planted))) == 1
 
 
-@pytest.mark.parametrize("allowed", ["hint = 'integrator = \"euler\"'", 'if name == "auto": pass', 'make("euler")'])
+@in_turn("allowed", ["hint = 'integrator = \"euler\"'", 'if name == "auto": pass', 'make("euler")'])
 def test_what_only_names_an_integrator_is_let_pass(allowed: str) -> None:
     assert not list(comparisons(allowed))
 

@@ -12,6 +12,7 @@ from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, outcome, random_case, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ def assert_agrees_with_reference(case: Case, dtype: type, steps: int = 3) -> Non
     np.testing.assert_allclose(found.stored, stored, rtol=0, atol=tolerance * expected.size)
 
 
-@pytest.mark.parametrize(("name", "dtype"), CHOSEN)
+@in_turn(("name", "dtype"), CHOSEN)
 def test_steps_agree_with_a_plain_reference_on_many_shapes(name: str, dtype: type) -> None:
     for number, shape in enumerate(SHAPES):
         periodic = PERIODS[number % len(PERIODS)]
@@ -94,7 +95,7 @@ def test_prescribed_cells_keep_their_temperature_to_the_bit() -> None:
     assert abs(found.heat_entered[6:]).min() > 0.01
 
 
-@pytest.mark.parametrize("boundary", ["fixed", "flux", "convection"])
+@in_turn("boundary", ["fixed", "flux", "convection"])
 def test_each_kind_of_wall_agrees_with_its_physical_formula(boundary: str) -> None:
     """One cell of size h and conductivity k, heated through x_min alone: half a cell of metal, then the boundary
     face."""
@@ -120,7 +121,7 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(boundary: str) -> No
     np.testing.assert_allclose(sweep.heat_entered(), [dt * power, 0, 0, 0, 0, 0], rtol=1e-13)
 
 
-@pytest.mark.parametrize(("name", "dtype"), CHOSEN)
+@in_turn(("name", "dtype"), CHOSEN)
 def test_results_that_bypass_the_cache_have_the_same_bits(
     name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +159,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
             assert same_bits(found.heat_entered, ledger)  # bands, and so sums, depend on the tiles but on no thread
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("name", "dtype"),
     [
         ("uniform with both sources", np.float64),

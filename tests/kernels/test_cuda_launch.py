@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import STEPPERS
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, random_case
 from numba import config, types
 
@@ -86,7 +87,7 @@ def test_a_bound_on_blocks_caps_the_registers() -> None:
     assert bounded.code != free.code
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("build", "variant", "signature"),
     [
         (cell_reads.build_cells, None, READS),
