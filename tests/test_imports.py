@@ -35,6 +35,7 @@ ROOMS = {
     "heatsim.errors": {"heatsim.errors"},
     "heatsim.quantity": set(),
     "heatsim.shown": set(),
+    "heatsim.threads": {"numpy"},
     "heatsim.scenario": {
         "heatsim.integrators.INTEGRATORS",
         "heatsim.physics.boundary",
@@ -219,7 +220,7 @@ ROOMS = {
     "heatsim_kernels.convolution": {"heatsim_kernels.runtime"},
     "heatsim_kernels.filter_bank": {"heatsim_kernels.runtime"},
 }
-FREE = {"heatsim.errors", "heatsim.quantity", "heatsim.shown"}  # for all rooms of heatsim
+FREE = {"heatsim.errors", "heatsim.quantity", "heatsim.shown", "heatsim.threads"}  # for all rooms of heatsim
 KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {

@@ -85,8 +85,12 @@ class SpaceMeans:
         for product in self._products:
             first, *others = product.window
             if first.start <= number < first.stop:
-                rows = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
-                found[tuple(others)] += _times(tuple(rows))
+                here = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
+                target = found[tuple(others)]
+                step = max(1, _BLOCK // max(1, prod(target.shape[1:])))
+                for start in range(0, len(target), step):
+                    rows = slice(start, start + step)
+                    target[rows] += _times(tuple(f[rows] if len(f) > 1 else f for f in here))
         return found
 
     def at(self, *indices: np.ndarray) -> np.ndarray:

@@ -246,6 +246,9 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
             _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
             continue
         index = names.index(region.material or "")
+        if not region.forms:
+            material[...] = index
+            continue
         touched, key = False, ("regions", number)
         window = shape_window(scenario, key, region, grid)
         masks = shape_masks(scenario, key, region, grid, window)
@@ -254,7 +257,7 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
             touched = touched or bool(mask.any())
         if not touched:
             raise ScenarioError([_covers_nothing(scenario, ("regions", number), region)])
-    if (material == UNASSIGNED).any():
+    if material.max() == UNASSIGNED:
         missing = int((material == UNASSIGNED).sum())
         message = f"expected regions that cover the grid, found {missing} cells without a material"
         raise ScenarioError([scenario.issue_at(("regions",), message, "let the first region have no shape")])

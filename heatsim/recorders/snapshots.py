@@ -11,7 +11,7 @@ from heatsim.errors import NotFiniteError
 from heatsim.recorders.writer import MAX_TASKS
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
-from heatsim.store.threads import in_threads
+from heatsim.threads import in_threads
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem

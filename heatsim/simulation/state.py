@@ -70,13 +70,22 @@ class State:
 
     def _initial_planes(self) -> Iterator[np.ndarray]:
         """The planes of the initial field, whose extents are kept."""
-        coefficients, (low, high) = self.problem.coefficients, self.extent_at_start
-        solved = coefficients.capacity > 0
-        given = self.problem.initial_planes() if self._start is None else self._start.astype(self.problem.dtype)
-        for z, plane in enumerate(given):
-            free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
-            low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
-            self._least = min(self._least, float(plane.min()))
+        coefficients, (low, high), start = self.problem.coefficients, self.extent_at_start, self._start
+        solved, ids = coefficients.capacity > 0, coefficients.class_ids
+        free = ids is None or solved.all()
+
+        def measured(z: int, plane: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+            counted = plane if free or ids is None else plane[solved[ids[z]]]
+            ends = float(counted.min(initial=np.inf)), float(counted.max(initial=-np.inf))
+            return plane, *ends, ends[0] if free else float(plane.min())
+
+        planes = (
+            self.problem.of_initial_planes(measured)
+            if start is None
+            else (measured(z, plane) for z, plane in enumerate(start.astype(self.problem.dtype)))
+        )
+        for plane, lowest, highest, least in planes:
+            low, high, self._least = min(low, lowest), max(high, highest), min(self._least, least)
             yield plane
         self.extent_at_start = low, high
 

@@ -1,23 +1,26 @@
-"""Work on files that threads of this process share."""
+"""Work that threads of this process share: on planes of the grid, and on chunks of files."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
+import numpy as np
+
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 MAX_THREADS = 32
+MANY = 2**17  # values, of which it is worth while to have threads share the work
 _NICENESS = 10
 
 
 def thread_count() -> int:
-    """Threads that pack: the cores that this process may use, or as many as NUMBA_NUM_THREADS allows."""
+    """Threads that share work: the cores that this process may use, or as many as NUMBA_NUM_THREADS allows."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(ValueError):
         cores = min(cores, max(1, int(os.environ.get("NUMBA_NUM_THREADS", cores))))
@@ -34,7 +37,7 @@ def in_threads(
         yield from map(action, items)
         return
     under_way: deque[Future[Found]] = deque()
-    with ThreadPoolExecutor(threads, "heatsim-chunks", begin) as pool:
+    with ThreadPoolExecutor(threads, "heatsim-share", begin) as pool:
         try:
             for item in items:
                 under_way.append(pool.submit(action, item))
@@ -45,6 +48,18 @@ def in_threads(
         finally:
             for task in under_way:
                 task.cancel()
+
+
+def share_out(action: Callable[[Item], Found], items: Sequence[Item], values: int) -> Iterator[Found]:
+    """The results of an action on each of the parts of an array of so many values, in their order; by threads if those
+    are many. Warnings of NumPy are silenced in the threads as they are where this is called."""
+    settings = np.geterr()
+
+    def act(item: Item) -> Found:
+        with np.errstate(**settings):
+            return action(item)
+
+    return in_threads(act, items, len(items)) if values >= MANY else map(action, items)
 
 
 def step_back() -> None:
