@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -60,6 +61,19 @@ def share_out(action: Callable[[Item], Found], items: Sequence[Item], values: in
             return action(item)
 
     return in_threads(act, items, len(items)) if values >= MANY else map(action, items)
+
+
+def made(shape: tuple[int, ...], dtype: np.dtype | type, part: Callable[[int], ArrayLike]) -> np.ndarray:
+    """An array (n, ...) of the parts that `part` makes of the numbers below n. The system clears memory when that is
+    first written to, which takes longer than to fill it: threads share that too."""
+    found = np.empty(shape, dtype)
+
+    def make(number: int) -> None:
+        found[number] = part(number)
+
+    for _ in share_out(make, range(len(found)), found.size):
+        pass
+    return found
 
 
 def step_back() -> None:

@@ -30,6 +30,7 @@ from heatsim.scenario.regions import (
 from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
+from heatsim.threads import made
 
 UNASSIGNED = 255
 
@@ -240,7 +241,7 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
     Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
     label file that cannot be used, and cells left without a material.
     """
-    material = np.full(grid.shape, UNASSIGNED, np.uint8)
+    material = made(grid.shape, np.uint8, lambda z: UNASSIGNED)
     for number, region in enumerate(scenario.regions):
         if region.labels is not None:
             _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)

@@ -14,7 +14,7 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.voxelise import Window, shape_masks, shape_window, voxelise_regions
 from heatsim.scenario import Scenario
-from heatsim.threads import share_out
+from heatsim.threads import made
 
 MAX_ZONES = 2**16
 
@@ -57,8 +57,11 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     """
     solids = len(scenario.materials)
     within = [n for n in sorted(uniform) if not scenario.sources[n].everywhere]
-    ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
+    few = len(contents) << len(within) <= 2**8
+    dtype, ids = np.uint8 if few else np.uint16, material_ids
+    if within:
+        ids = made(material_ids.shape, dtype, lambda z: material_ids[z])
     for number in within:
         _split(scenario, grid, material_ids, ids, contents, number)
     used = numbers_in(ids, len(contents))
@@ -69,13 +72,7 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     sources = tuple(contents[i][1] | everywhere if contents[i][0] < solids else frozenset() for i in used)
     if len(used) == 1:
         return Zones(None, materials, sources)
-    numbers = np.empty(ids.shape, renumber.dtype)
-
-    def renumber_plane(z: int) -> None:
-        np.take(renumber, ids[z], out=numbers[z], mode="clip")
-
-    for _ in share_out(renumber_plane, range(len(ids)), ids.size):
-        pass
+    numbers = made(ids.shape, renumber.dtype, lambda z: np.take(renumber, ids[z], mode="clip"))
     return Zones(numbers, materials, sources)
 
 

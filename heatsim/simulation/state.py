@@ -15,6 +15,7 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 from heatsim.simulation.state_checks import cold_warnings
+from heatsim.threads import share_out
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
@@ -118,9 +119,9 @@ class State:
         if self._run_field.stepper is not None:
             self._run_field.stepper.restore_ledger(saved["ledger"])
 
-    def temperature(self) -> np.ndarray:
-        """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
-        return self._absolute(self.field.host(), self._class_ids, self.problem.ambient_rises(self.time))
+    def temperature(self, out: np.ndarray | None = None) -> np.ndarray:
+        """The whole field, (nz, ny, nx), a copy in the run's precision, in the array `out` or a fresh one."""
+        return self._whole(self.field.host(), self.problem.ambient_rises(self.time), out)
 
     def write_slabs(self, snapshot: Path) -> list[SlabFile] | None:
         """Have each rank write its planes of `temperature` beside a snapshot, if that is better than to have them all
@@ -135,11 +136,11 @@ class State:
         except FloatingPointError:
             raise NotFiniteError.at(self.step, self.time) from None
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
-        copy would have to be on the host now."""
+    def capture(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """A function that gives `temperature` as it is now, in an array that it is given, called once, later and from
+        any thread; None where the copy would have to be on the host now."""
         fetch, rises = self.field.capture(), self.problem.ambient_rises(self.time)
-        return None if fetch is None else lambda: self._absolute(fetch(), self._class_ids, rises)
+        return None if fetch is None else lambda out: self._whole(fetch(out), rises, out)
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
@@ -280,6 +281,17 @@ class State:
     @property
     def _class_ids(self) -> np.ndarray | None:
         return self.problem.coefficients.class_ids
+
+    def _whole(self, offset: np.ndarray, rises: np.ndarray | None, out: np.ndarray | None) -> np.ndarray:
+        """Temperatures of all cells, in the array `out`, which may be that of the offsets, or a fresh one."""
+        found, ids = np.empty_like(offset) if out is None else out, self._class_ids
+
+        def fill(z: int) -> None:
+            found[z] = self._absolute(offset[z], None if ids is None else ids[z], rises)
+
+        for _ in share_out(fill, range(len(found)), found.size):
+            pass
+        return found
 
     def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:
         """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""

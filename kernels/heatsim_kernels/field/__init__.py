@@ -9,7 +9,7 @@ which they follow (`Temperatures`). It knows nothing of heat conduction: stepper
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Values = TypeVar("Values")  # an array where the field lies: of NumPy, or an `Array` on the GPU
 Taken = TypeVar("Taken", contravariant=True)  # the same, of what only takes such arrays
+
+
+Fetch: TypeAlias = "Callable[[np.ndarray | None], np.ndarray]"
 
 
 class FieldCells(Protocol):
@@ -68,9 +71,10 @@ class Field(Protocol):
     def host(self) -> np.ndarray:
         """The field; perhaps the stored array itself, so read it before the field changes and do not write to it."""
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """Return a function that gives `host` as of now, to be called once, later and from any thread; host memory is
-        taken then. None where that cannot be: the field is on the host, or the device is short of memory."""
+    def capture(self) -> Fetch | None:
+        """Return a function that gives `host` as of now, to be called once, later and from any thread. It is given an
+        array (nz, ny, nx) of `dtype` that it may use for that, or None to make its own. None where that cannot be: the
+        field is on the host, or the device is short of memory."""
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """Return a copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
