@@ -160,7 +160,7 @@ class State:
         """The lowest and highest temperature of the solved cells, in the scenario's unit."""
         coefficients, low, high = self.problem.coefficients, np.inf, -np.inf
         solved = coefficients.capacity > 0
-        for z, plane in enumerate(self.field.host()):
+        for z, plane in enumerate(self.field.planes()):
             free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
             low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
         return low + self.problem.reference, high + self.problem.reference
@@ -256,7 +256,7 @@ class State:
         """Warnings that came up during the run."""
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
-            *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+            *energy_warnings(self.problem, self.energy, self.time, self.field.planes),
             *cold_warnings(self),
             *(clamped_sources(self.problem, self.temperature()) if np.isinf(self.time) else ()),
         ]

@@ -6,12 +6,13 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 SPOOL_BYTES = 2**20  # a file in progress that is larger goes to the disk as it grows
 _BLOCK_BYTES = 2**20
+_BEHIND = 2**24  # bytes of a growing file that the system may hold back before it is asked to write
 
 
 def temporary_name(path: Path) -> Path:
@@ -65,6 +66,7 @@ class AtomicFile(io.RawIOBase):
         self._stream: Any = io.BytesIO()
         self._on_disk = False
         self._error: OSError | None = None
+        self._asked = 0  # up to where the system has been asked to write
 
     def write(self, data: Any) -> int:
         """Write all of the data where the file stands."""
@@ -151,6 +153,11 @@ class AtomicFile(io.RawIOBase):
         done = 0
         while done < len(view):
             done += self._stream.write(view[done:])
+        end = self._stream.tell()
+        if end - self._asked >= _BEHIND and hasattr(os, "posix_fadvise"):
+            with suppress(OSError):  # Linux begins to write what is not wanted any more; so fsync finds little to do
+                os.posix_fadvise(self._stream.fileno(), self._asked, end - self._asked, os.POSIX_FADV_DONTNEED)
+            self._asked = end
 
 
 def _sync_folder(folder: Path) -> None:

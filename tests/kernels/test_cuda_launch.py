@@ -116,6 +116,7 @@ def test_a_capture_is_the_field_of_its_time() -> None:
     sweep.field.put(case.start)
     sweep.advance(STEP, 3, case.forcing)
     now = np.array(sweep.field.host())
+    assert same_bits(np.stack(list(sweep.field.planes())), now)
     fetches = [sweep.field.capture() for _ in range(2)]
     sweep.advance(STEP, 3, case.forcing)
     for fetch in fetches:

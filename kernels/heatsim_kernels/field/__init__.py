@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.field.time_statistics import StatisticsRequest
@@ -70,6 +70,9 @@ class Field(Protocol):
 
     def host(self) -> np.ndarray:
         """The field; perhaps the stored array itself, so read it before the field changes and do not write to it."""
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of `host`, z upwards, which may be read one by one: less memory, and no page of it new."""
 
     def capture(self) -> Fetch | None:
         """Return a function that gives `host` as of now, to be called once, later and from any thread. It is given an
@@ -259,6 +262,10 @@ class StoredField(ABC, Generic[Values]):
         """Statistics that begin with the field as it is."""
 
     @abstractmethod
+    def host(self) -> np.ndarray:
+        """The offsets: see `Field`."""
+
+    @abstractmethod
     def state(self) -> np.ndarray:
         """The stored values: see `Field`."""
 
@@ -285,6 +292,10 @@ class StoredField(ABC, Generic[Values]):
     def swap(self) -> None:
         """Make the successor the field."""
         self.now, self.next = self.next, self.now
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of the offsets: see `Field`."""
+        return iter(self.host())
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from planes of offsets: see `Field`."""

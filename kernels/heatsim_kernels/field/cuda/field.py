@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 
 import numpy as np
@@ -55,6 +55,16 @@ class CudaField(StoredField[Array]):
     def host(self) -> np.ndarray:
         """A host copy of the offsets."""
         return self._temperatures.whole(self._read_out().host().reshape(self.shape), self.dtype)
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of the offsets: see `Field`."""
+        if not self._temperatures.direct:  # then the whole is looked at for what has left its range
+            yield from self.host()
+            return
+        size = self.shape[1] * self.shape[2]
+        for z in range(self.shape[0]):
+            values = self.now.device[z * size : (z + 1) * size].copy_to_host()
+            yield np.asarray(values, self.dtype).reshape(self.shape[1:])
 
     def capture(self) -> Fetch | None:
         """Return a function that gives `host` as of now: see `Field`. None if the GPU's memory is short."""
