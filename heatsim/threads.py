@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 MAX_THREADS = 32
+SLAB = 2**20  # values that a thread deals with at once: it waits for Python's lock at every call of NumPy
 MANY = 2**17  # values, of which it is worth while to have threads share the work
 _NICENESS = 10
 
@@ -61,6 +63,12 @@ def share_out(action: Callable[[Item], Found], items: Sequence[Item], values: in
             return action(item)
 
     return in_threads(act, items, len(items)) if values >= MANY else map(action, items)
+
+
+def parts(shape: tuple[int, ...]) -> list[slice]:
+    """Parts of an array along its first axis, of about SLAB values."""
+    step = max(1, SLAB // max(1, prod(shape[1:])))
+    return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
 
 
 def made(shape: tuple[int, ...], dtype: np.dtype | type, part: Callable[[int], ArrayLike]) -> np.ndarray:

@@ -86,11 +86,7 @@ class SpaceMeans:
             first, *others = product.window
             if first.start <= number < first.stop:
                 here = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
-                target = found[tuple(others)]
-                step = max(1, _BLOCK // max(1, prod(target.shape[1:])))
-                for start in range(0, len(target), step):
-                    rows = slice(start, start + step)
-                    target[rows] += _times(tuple(f[rows] if len(f) > 1 else f for f in here))
+                found[tuple(others)] += _times(tuple(here))
         return found
 
     def at(self, *indices: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from heatsim.errors import NotFiniteError
 from heatsim.recorders.writer import MAX_TASKS
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
-from heatsim.threads import made, share_out
+from heatsim.threads import made, parts, share_out
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -84,7 +84,7 @@ class SnapshotRecorder:
 
         def write() -> None:
             quantity, title, values = scenario.solved, scenario.title, field()
-            if not_looked_at and not all(share_out(_is_finite, list(values), values.size)):
+            if not_looked_at and not all(share_out(lambda z: _is_finite(values[z]), parts(values.shape), values.size)):
                 raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
             write_snapshot(path, snapshot, slabs, scenario.output.compression)

@@ -15,7 +15,7 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 from heatsim.simulation.state_checks import cold_warnings
-from heatsim.threads import share_out
+from heatsim.threads import parts, share_out
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
@@ -286,10 +286,12 @@ class State:
         """Temperatures of all cells, in the array `out`, which may be that of the offsets, or a fresh one."""
         found, ids = np.empty_like(offset) if out is None else out, self._class_ids
 
-        def fill(z: int) -> None:
-            found[z] = self._absolute(offset[z], None if ids is None else ids[z], rises)
+        def fill(z: slice) -> None:
+            np.add(offset[z], offset.dtype.type(self.problem.reference), out=found[z])
+            if rises is not None and ids is not None:
+                found[z] += rises.astype(offset.dtype)[ids[z]]
 
-        for _ in share_out(fill, range(len(found)), found.size):
+        for _ in share_out(fill, parts(found.shape), found.size):
             pass
         return found
 

@@ -33,7 +33,6 @@ CHUNK_BYTES = 2**20
 _FILTERS = [h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32]
 _FAST_OF_ISAL, _FAST_OF_ZLIB, _SMALL = 2, 1, 6  # levels: of ISA-L 0 to 3, of zlib 1 to 9
 _WORDS = 256  # in a row of the table by which a checksum is summed
-_PART_BYTES = 2**17  # of which a checksum is summed at once, in a cache: 2^8 rows, whose sums stay below 2^32
 
 
 def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -136,31 +135,34 @@ def _packed_chunks(data: h5py.Dataset, starts: Iterable[tuple[int, ...]]) -> Ite
         yield start, packed
 
 
-_rooms = threading.local()  # of each thread: arrays of a MiB that are made anew cost more than what is done with them
+# Threads that pack wait for Python's lock at every call of NumPy: a few calls on whole chunks, in arrays that each
+# thread keeps, since the system's memory, taken anew for each chunk, costs more than what is done with it.
+_rooms = threading.local()
 
 
-def _room(size: int) -> np.ndarray:
-    """(size,) uint8 of a thread's own, with anything in it."""
-    if getattr(_rooms, "size", -1) < size:
-        _rooms.size, _rooms.bytes = size, np.empty(size, np.uint8)
-    return np.asarray(_rooms.bytes[:size])
+def _room(name: str, size: int) -> np.ndarray:
+    """(size,) uint8 of a thread's own for a purpose, with anything in it."""
+    room = getattr(_rooms, name, None)
+    if room is None or room.size < size:
+        room = np.empty(size, np.uint8)
+        setattr(_rooms, name, room)
+    return np.asarray(room[:size])
 
 
 def _pack(brick: np.ndarray, chunk: tuple[int, ...], compression: Compression) -> bytes:
     """A brick as it lies in the file, filled up with zeros to a whole chunk."""
-    itemsize = brick.itemsize
-    room = _room(2 * prod(chunk) * itemsize).reshape(2, -1)
-    whole = room[0].view(brick.dtype).reshape(chunk)
+    size, itemsize = prod(chunk), brick.itemsize
+    content = _room("chunk", size * itemsize)
+    whole = content.view(brick.dtype).reshape(chunk)
     if brick.shape != chunk:
         whole[...] = 0
     whole[tuple(map(slice, brick.shape))] = brick
     if compression == "none":
         packed: bytes = whole.tobytes()
     else:
-        shuffled = room[1].reshape(itemsize, -1)
-        for number, part in enumerate(shuffled):
-            part[:] = room[0][number::itemsize]  # faster than a transposition
-        packed = _deflate(room[1], compression)
+        shuffled = _room("shuffled", size * itemsize)
+        shuffled.reshape(itemsize, size)[...] = content.reshape(size, itemsize).T
+        packed = _deflate(shuffled, compression)
     return packed + fletcher32(packed).to_bytes(4, "little")
 
 
@@ -194,31 +196,22 @@ def _unpack(packed: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 def fletcher32(content: bytes) -> int:
     """Fletcher's checksum as HDF5 has it: sums of 16-bit words, high byte first, in ones' complement. Of an odd number
     of bytes the last is the high byte of a word."""
-    total, weighted, left = 0, 0, -(-len(content) // 2)
-    for start in range(0, len(content), _PART_BYTES):
-        part = np.frombuffer(content, np.uint8, min(_PART_BYTES, len(content) - start), start)
-        count, of_part, own = _sums_of_words(part)
-        left -= count
-        total, weighted = total + of_part, weighted + own + of_part * left
-    return _folded(weighted) << 16 | _folded(total)
-
-
-def _sums_of_words(part: np.ndarray) -> tuple[int, int, int]:
-    """How many words are in some bytes (n,), at most _PART_BYTES; their sum, and that in which each counts for as many
-    as there are from it to the end."""
-    whole, count = part.size // 2, -(-part.size // 2)
-    words = np.zeros(-(-count // _WORDS) * _WORDS, np.uint32)
-    first = words.size - count  # zeros in front change no sum
-    words[first : first + whole] = part[: 2 * whole].view(">u2")
+    whole, count = len(content) // 2, -(-len(content) // 2)
+    rows = max(1, -(-count // _WORDS))
+    words = _room("words", 4 * rows * _WORDS).view(np.uint32)
+    first = words.size - count
+    words[:first] = 0  # in front zeros change no sum
+    words[first : first + whole] = np.frombuffer(content, ">u2", whole)
     if whole < count:
-        words[-1] = int(part[-1]) << 8
-    table = words.reshape(-1, _WORDS)
-    rows = len(table)
-    of_rows, of_columns = table.sum(axis=1, dtype=np.uint32).astype(np.uint64), table.sum(axis=0, dtype=np.uint32)
+        words[-1] = content[-1] << 8
+    table, sums = words.reshape(rows, _WORDS), np.uint32 if rows < 2**16 else np.uint64  # of 2^16 - 1 each
+    of_rows = table.sum(axis=1, dtype=sums).astype(np.uint64)
+    of_columns = table.sum(axis=0, dtype=sums).astype(np.uint64)
     # The weight of a word is how many there are from it to the end: those of later rows, and those of its own.
     later = np.arange(rows - 1, -1, -1, dtype=np.uint64) * np.uint64(_WORDS)
     own = np.arange(_WORDS, 0, -1, dtype=np.uint64)
-    return count, int(of_rows.sum()), int(of_rows @ later) + int(of_columns.astype(np.uint64) @ own)
+    weighted = int(of_rows @ later) + int(of_columns @ own)
+    return _folded(weighted) << 16 | _folded(int(of_rows.sum()))
 
 
 def _folded(value: int) -> int:
