@@ -37,6 +37,7 @@ ROOMS = {
     "heatsim.quantity": set(),
     "heatsim.shown": set(),
     "heatsim.version": set(),
+    "heatsim.threads": {"numpy"},
     "heatsim.scenario": {
         "heatsim.methods",
         "heatsim.physics.boundary",
@@ -221,13 +222,15 @@ ROOMS = {
     "heatsim_kernels.convolution": {"heatsim_kernels.runtime"},
     "heatsim_kernels.filter_bank": {"heatsim_kernels.runtime"},
 }
+# For all rooms of heatsim.
 FREE = {
     "heatsim.errors",
     "heatsim.methods",
     "heatsim.quantity",
     "heatsim.shown",
+    "heatsim.threads",
     "heatsim.version",
-}  # for all rooms of heatsim
+}
 KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {

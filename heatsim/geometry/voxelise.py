@@ -30,6 +30,7 @@ from heatsim.scenario.regions import (
 from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
+from heatsim.threads import made
 
 UNASSIGNED = 255
 
@@ -264,12 +265,15 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
     Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
     label file that cannot be used, and cells left without a material.
     """
-    material = np.full(grid.shape, UNASSIGNED, np.uint8)
+    material = made(grid.shape, np.uint8, lambda z: UNASSIGNED)
     for number, region in enumerate(scenario.regions):
         if region.labels is not None:
             _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
             continue
         index = names.index(region.material or "")
+        if not region.forms:
+            material[...] = index
+            continue
         touched, key = False, ("regions", number)
         window = shape_window(scenario, key, region, grid)
         masks = shape_masks(scenario, key, region, grid, window)
@@ -278,7 +282,7 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
             touched = touched or bool(mask.any())
         if not touched:
             raise ScenarioError([_covers_nothing(scenario, ("regions", number), region)])
-    if (material == UNASSIGNED).any():
+    if material.max() == UNASSIGNED:
         missing = int((material == UNASSIGNED).sum())
         message = f"expected regions that cover the grid, found {missing} cells without a material"
         raise ScenarioError([scenario.issue_at(("regions",), message, "let the first region have no shape")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -60,6 +60,8 @@ from heatsim.scenario.checks.materials_and_faces import find_crossing_temperatur
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
+
+Found = TypeVar("Found")
 
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
@@ -125,10 +127,21 @@ class Problem:
 
     def initial_planes(self) -> Iterator[np.ndarray]:
         """The initial offset, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
+        return self.of_initial_planes(lambda z, plane: plane)
+
+    def of_initial_planes(self, action: Callable[[int, np.ndarray], Found]) -> Iterator[Found]:
+        """What an action, by threads, makes of each of `initial_planes` and of its number."""
         of_materials = np.concatenate((np.full(self.materials.solids, np.nan), self.materials.temperature))
-        for z, plane in enumerate(self.initial.planes()):
-            given = self.zones.plane(of_materials[list(self.zones.materials)], z)
-            yield (np.where(np.isnan(given), plane, given) - self.reference).astype(self.dtype)
+        of_zones = of_materials[list(self.zones.materials)]
+        free = np.isnan(of_zones).all()
+
+        def offsets(z: int, plane: np.ndarray) -> Found:
+            if not free:
+                given = self.zones.plane(of_zones, z)
+                plane = np.where(np.isnan(given), plane, given)
+            return action(z, (plane - self.reference).astype(self.dtype))
+
+        return self.initial.of_planes(offsets)
 
     @property
     def ambient_offsets(self) -> np.ndarray:

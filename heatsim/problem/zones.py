@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.field.region_reductions import RegionCells
+from heatsim_kernels.stencil.cell_classes import numbers_in
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
@@ -20,6 +21,7 @@ from heatsim.geometry.voxelise import (
     voxelise_regions,
 )
 from heatsim.scenario import Scenario
+from heatsim.threads import made
 
 MAX_ZONES = 2**16
 
@@ -62,17 +64,23 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     """
     solids = len(scenario.materials)
     within = [n for n in sorted(uniform) if not scenario.sources[n].everywhere]
-    ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
+    few = len(contents) << len(within) <= 2**8
+    dtype, ids = np.uint8 if few else np.uint16, material_ids
+    if within:
+        ids = made(material_ids.shape, dtype, lambda z: material_ids[z])
     for number in within:
         _split(scenario, grid, material_ids, ids, contents, number)
-    used = np.flatnonzero(np.bincount(ids.reshape(-1)))
+    used = numbers_in(ids, len(contents))
     renumber = np.zeros(len(contents), np.min_scalar_type(len(used) - 1))
     renumber[used] = np.arange(len(used))
     everywhere = uniform - frozenset(within)
     materials = tuple(contents[i][0] for i in used)
     sources = tuple(contents[i][1] | everywhere if contents[i][0] < solids else frozenset() for i in used)
-    return Zones(renumber[ids] if len(used) > 1 else None, materials, sources)
+    if len(used) == 1:
+        return Zones(None, materials, sources)
+    numbers = made(ids.shape, renumber.dtype, lambda z: np.take(renumber, ids[z], mode="clip"))
+    return Zones(numbers, materials, sources)
 
 
 def source_masks(
@@ -106,7 +114,8 @@ def _split(
     for plane, mask in zip(ids[window], source_masks(scenario, grid, number, material_ids, window), strict=True):
         if not mask.any():
             continue
-        for old in np.unique(plane[mask]).tolist():
+        inside = plane[mask]
+        for old in numbers_in(inside[None, None], len(contents)).tolist():
             material, sources = contents[old]
             if old not in heated and material < len(scenario.materials):
                 heated[old] = len(contents)
@@ -114,8 +123,9 @@ def _split(
         if len(contents) > MAX_ZONES:
             message = f"expected at most {MAX_ZONES} combinations of material and source"
             raise ScenarioError([scenario.issue_at(("sources", number), message, "merge sources into expressions")])
-        present, places = np.unique(plane[mask], return_inverse=True)
-        plane[mask] = np.array([heated.get(old, old) for old in present.tolist()], ids.dtype)[places.reshape(-1)]
+        table = np.arange(len(contents)).astype(ids.dtype)
+        table[list(heated)] = list(heated.values())
+        plane[mask] = np.take(table, inside)
 
 
 # --- regions of statistics

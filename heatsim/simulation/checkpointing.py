@@ -50,7 +50,7 @@ class Checkpointing:
         stop: StopCriterion | None = None,
     ) -> None:
         self._folder, self._writer, self._stop, self.saved = folder, writer, stop, saved
-        self._fits = fingerprint(problem)
+        self._fits = ""  # until one is written: of many classes it takes long
         wanted = problem.scenario.output.checkpoint
         self._every = wanted.every_minutes * 60.0 if wanted else DEFAULT_SECONDS
         self._waits = wanted is None  # for a run that is long enough
@@ -94,6 +94,7 @@ class Checkpointing:
             return False
         require_finite(state.field.is_finite(), state)
         self._writer.finish()
+        self._fits = self._fits or fingerprint(self._problem)
         of_recorders = [recorder.state() for recorder in recorders]
         of_stop = None if self._stop is None else self._stop.state()
         content = {"run": state.state(), "steps": steps, "recorders": of_recorders, "stop": of_stop}

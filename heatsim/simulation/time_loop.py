@@ -131,11 +131,11 @@ def simulate(
                     require_steady_state(state)
                 _record(state, [each for each in recorders if each.times] if met else due, timings)
                 if met:
-                    require_energy(state.problem, state.energy, state.time, state.field.host)
+                    require_energy(state.problem, state.energy, state.time, state.field.planes)
                     save(END)
                     return True
                 if event == end:
-                    require_energy(state.problem, state.energy, state.time, state.field.host)
+                    require_energy(state.problem, state.energy, state.time, state.field.planes)
                 if not save(go_on if event < end else END):
                     return event == end
     except NotConvergedError:
