@@ -3,8 +3,8 @@
     python3 -m venv peers-venv && peers-venv/bin/pip install taufactor porespy openpnm pyamg
     python benchmarks/compare_effective.py --size 256
 
-Media are periodic: overlapping balls, and a random field that is cut at a level (`blobs`); or `--image FILE`. Each peer
-has a process of its own (peers/effective.py); times are of the whole call on an array in memory, without imports and
+Media are periodic: overlapping balls, and a random field that is cut at a level (`blobs`). Each peer has
+a process of its own (peers/effective.py); times are of the whole call on an array in memory, without imports and
 compilation. heatsim goes on until its bounds are within 1e-4 of each other, TauFactor until its criterion of 1e-3,
 PoreSpy as it does by default. A conductivity that is further from heatsim's than `--agree` is reported as FAILED.
 PoreSpy holds the outer voxels at the temperatures, not the faces, and so has a medium that is a voxel shorter.
@@ -56,13 +56,6 @@ def medium(kind: str, n: int, void: float) -> np.ndarray:
     return solid
 
 
-def read_image(path: Path) -> np.ndarray:
-    """The image of a file, uint8, 1 where its labels are not 0."""
-    from heatsim.store.inputs import read_volume
-
-    return np.asarray(read_volume(path) != 0).astype(np.uint8)
-
-
 def main() -> int:
     """Solve each medium by each peer."""
     parser = harness.options(
@@ -75,16 +68,14 @@ def main() -> int:
         threads=2,
         rounds=3,
     )
-    parser.add_argument("--image", type=Path, help="a file in place of the media: what is not 0 conducts")
     parser.add_argument("--void", type=float, default=0.5, help="share that does not conduct [0.5]")
     parser.add_argument("--agree", type=float, default=1e-2, help="relative deviation from heatsim [0.01]")
     given = parser.parse_args()
-    media = [given.image.stem] if given.image else harness.chosen(given.problem or (), PROBLEMS)
     rows: list[Row] = []
-    for kind in media:
+    for kind in harness.chosen(given.problem or (), PROBLEMS):
         with ExitStack() as stack:
             file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image.npy"
-            np.save(file, read_image(given.image) if given.image else medium(kind, given.size, given.void))
+            np.save(file, medium(kind, given.size, given.void))
             contenders, about, values = [], {"medium": kind}, list[float]()
             for name in harness.chosen(given.peer or (), PEERS):
                 python = None if name == "heatsim" else given.peers_python

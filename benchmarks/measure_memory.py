@@ -76,10 +76,10 @@ COLUMNS = (
 )
 
 
-def measure(name: str, size: int, most: float) -> Row:
-    """Run a problem twice; bytes of its estimate and of its peak."""
+def text_of(name: str, size: int) -> str:
+    """The scenario of a problem."""
     integrator, precision, end, conductivity, sphere, more = PROBLEMS[name]
-    text = SCENARIO.format(
+    return SCENARIO.format(
         cells=[size] * 3,
         integrator=integrator,
         precision=precision,
@@ -88,9 +88,13 @@ def measure(name: str, size: int, most: float) -> Row:
         sphere=sphere,
         more=more if end is None else "output.snapshots = { count = 2 }\n" + more,
     )
+
+
+def measure(name: str, size: int, most: float) -> Row:
+    """Run a problem twice; bytes of its estimate and of its peak."""
     row: Row = {"name": name}
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "case.toml").write_text(text)
+        (Path(folder) / "case.toml").write_text(text_of(name, size))
         for _ in range(2):
             done = subprocess.run([sys.executable, "-c", RUN], cwd=folder, capture_output=True, text=True, check=False)
             if done.returncode:

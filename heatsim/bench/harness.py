@@ -143,22 +143,56 @@ def first_flaw(cases: Iterable[Case], judge: Callable[[Case], str], describe: Ca
     return ""
 
 
-def _failures(document: Document) -> list[str]:
-    return [f"{row['name']} FAILED: {row['failed']}" for row in document["rows"] if row.get("failed")]
+class Verdict(NamedTuple):
+    """Whether a kernel agrees, for a family of problems: `flaw` says in words where it does not, "" if all is well."""
+
+    kernel: str
+    precision: str
+    cases: int
+    flaw: str
+    family: str = ""
+
+
+def flaws_of(document: Document) -> list[str]:
+    """A line for each kernel that failed the verification, and for each other row that failed."""
+    found, told = [], set()
+    for kernel, precision, _, flaw, family in (Verdict(**each) for each in document.get("verification", ())):
+        if flaw:
+            found.append(f"{kernel}{f' ({family})' * bool(family)} in {precision} FAILED the verification: {flaw}")
+            told.add((family, kernel, precision))
+    for row in (each for each in document["rows"] if "failed" in each):
+        name, precision = row["name"], row.get("precision", "")
+        if (row.get("family", ""), name, precision) not in told:
+            words = ", ".join(filter(None, (name, row.get("problem"))))
+            found.append(f"{words}{f' in {precision}' * bool(precision)} FAILED: {row['failed']}")
+    return found
+
+
+def parse_numbers(option: str, text: str, form: str, axes: int, between: str = ",") -> tuple[int, ...]:
+    """The numbers of an option, one for each axis or one for all, those of x last. Raises `RequestError`."""
+    parts = text.split(between)
+    if len(parts) not in (1, axes) or not all(part.isdecimal() for part in parts):
+        raise RequestError(f"{option} {text}: expected {form}")
+    return tuple(map(int, reversed(parts * (axes // len(parts)))))
+
+
+def check_count(device: str, text: str, cells: int) -> None:
+    """Raise `RequestError` for more cells than CUDA kernels count in 32 bits."""
+    if device == "cuda" and cells > MAX_GPU_CELLS:
+        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_GPU_CELLS} at most")
 
 
 class Layout(NamedTuple):
     """How a benchmark is shown.
 
-    columns: of its table; group: what rows have in common between two lines; flaws: a line for each thing that is
-    wrong; verified: what is said where nothing is; draw: draws the figure into a file, and returns False if there is
-    nothing to draw; figure: its title.
+    columns: of its table; group: what rows have in common between two lines; verified: what is said where nothing is
+    wrong, with {cases} for the problems that each kernel was verified on at least; draw: draws the figure into a file,
+    and returns False if there is nothing to draw; figure: its title.
     """
 
     columns: Sequence[TableColumn]
     group: Callable[[Row], Any] = lambda row: 0
-    flaws: Callable[[Document], list[str]] = _failures
-    verified: Callable[[Document], str] = lambda document: ""
+    verified: str = ""
     draw: Callable[[Path, Document], bool] = lambda path, document: False
     figure: str = ""
 
@@ -178,7 +212,7 @@ def show(document: Document, layout: Layout, tell: Tell, file: Path | None) -> i
     if file is not None:
         write_atomically(file, (json.dumps(document, indent=2) + "\n").encode())
     print_table(layout.columns, document["rows"], layout.group)
-    flaws = layout.flaws(document)
+    flaws = flaws_of(document)
     for line in (*flaws, *document["notes"]):
         tell(line)
     return 1 if flaws else 0
@@ -280,14 +314,15 @@ def command_line(benchmark: str, asked: Asked) -> str:
 
 def _section(document: Document, layout: Layout, path: Path, figure: Path | None) -> str:
     """What the document at `path` says of the benchmark on this device."""
-    about, flaws = document["machine"], layout.flaws(document)
+    about, flaws = document["machine"], flaws_of(document)
+    cases = min((each["cases"] for each in document.get("verification", ())), default=0)
     parts = [
         f"### {about['device_name']}",
         f"    {document['command']}",
         _circumstances(document),
         markdown(layout.columns, document["rows"]),
         "\n".join(f"- {line}" for line in (*flaws, *document["notes"])),
-        "" if flaws else layout.verified(document),
+        "" if flaws else layout.verified.format(cases=cases),
     ]
     if figure is not None:
         link = Path(os.path.relpath(figure, path.parent)).as_posix()

@@ -111,14 +111,8 @@ def _gpu() -> dict[str, Any]:
     found: dict[str, Any] = {"gpu_memory_bytes": total, "gpu_memory_free_bytes": free}
     if SIMULATED:
         return found
-    gpu = cuda.get_current_device()
-    return found | {
-        "compute_capability": ".".join(map(str, gpu.compute_capability)),
-        "multiprocessors": int(gpu.MULTIPROCESSOR_COUNT),
-        "threads_a_multiprocessor": int(gpu.MAX_THREADS_PER_MULTIPROCESSOR),
-        "driver": _driver(),
-        "driver_cuda": ".".join(map(str, cuda.cudadrv.driver.get_version())),
-    }
+    version_of_cuda = ".".join(map(str, cuda.cudadrv.driver.get_version()))
+    return found | {"driver": _driver(), "driver_cuda": version_of_cuda}
 
 
 def _driver() -> str:

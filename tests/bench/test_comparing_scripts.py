@@ -101,11 +101,19 @@ def test_a_peer_is_asked_and_what_it_raises_is_its_answer(tmp_path: Path) -> Non
         harness.verified_by(peer, {}, 1)
 
 
-def test_peers_and_scenarios_of_the_scripts_are_right() -> None:
-    explicit, first_run = import_module("peers.explicit"), import_module("time_first_run")
-    peer = explicit.ExplicitPeer("numpy", "0")
-    assert peer.verify(8, "float32")["boundary"] == "ghost"
-    assert peer.run(2) > 0
-    assert loads(first_run.PIPE).time.integrator == "steady"
-    laser = (SCRIPTS.parent / "scenarios" / "laser_scan.toml").read_text(encoding="utf-8")
-    assert loads(laser, overrides=first_run.LASER_OVERRIDES).grid.cells == (60, 30, 10)
+def test_a_program_gives_the_field_of_the_reference_or_is_not_timed() -> None:
+    with start_peer(None, "peers.explicit", "numpy", "0", threads=1, PYTHONPATH=str(SCRIPTS)) as peer:
+        about: dict[str, Any] = {}
+        assert harness.verified_by(peer, about, 8, "float32") == ""
+        assert (about["boundary"], peer.run(2) > 0) == ("ghost", True)
+
+
+@pytest.mark.parametrize("script", ["compare_auto", "compare_materials", "measure_memory"])
+def test_the_scenarios_of_the_scripts_are_valid(script: str) -> None:
+    module = import_module(script)
+    if script == "compare_auto":
+        assert all(loads(each.text()).time.end for each in module.PROBLEMS.values())
+    elif script == "compare_materials":
+        assert all(module.problem_of(kind, "float32", (5, 6, 7)).largest_step > 0 for kind in module.PROBLEMS)
+    else:
+        assert all(loads(module.text_of(name, 8)).grid.cells == (8, 8, 8) for name in module.PROBLEMS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -54,25 +53,18 @@ def check(asked: Asked) -> None:
 
 def parse_size(text: str, device: str) -> RowsColumns:
     """(rows, columns) of "n" or "nx,ny". Raises `RequestError`."""
-    found = re.fullmatch(r"(\d+)(?:,(\d+))?", text)
-    if found is None:
-        raise RequestError(f"--size {text}: expected cells an axis, such as 4096 or 8192,4096 (nx,ny)")
-    columns = int(found[1])
-    rows = int(found[2] or columns)
+    rows, columns = harness.parse_numbers("--size", text, "cells an axis, such as 4096 or 8192,4096 (nx,ny)", 2)
     if min(rows, columns) < 2:
         raise RequestError(f"--size {text}: every axis needs two cells at least")
-    if device == "cuda" and rows * columns > harness.MAX_GPU_CELLS:
-        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {harness.MAX_GPU_CELLS} at most")
+    harness.check_count(device, text, rows * columns)
     return rows, columns
 
 
 def parse_mask(text: str) -> RowsColumns:
     """(rows, columns) of "m" or "columns x rows", as in 5 or 7x3. Raises `RequestError`."""
-    found = re.fullmatch(r"(\d+)(?:x(\d+))?", text)
-    if found is None:
-        raise RequestError(f"--mask {text}: expected a width, such as 5, or columns and rows, such as 7x3")
-    columns = int(found[1])
-    rows = int(found[2] or columns)
+    rows, columns = harness.parse_numbers(
+        "--mask", text, "a width, such as 5, or columns and rows, such as 7x3", 2, "x"
+    )
     if any(width % 2 == 0 or width > MAX_MASK_WIDTH for width in (rows, columns)):
         raise RequestError(f"--mask {text}: masks are odd, to have a middle, and at most {MAX_MASK_WIDTH} wide")
     return rows, columns
@@ -219,29 +211,14 @@ COLUMNS = (
 )
 
 
-def _flaws(document: Document) -> list[str]:
-    """What the verification found, a line for each kernel and peer that failed."""
-    found = [
-        f"{each['kernel']} ({each['family']}) in {each['precision']} FAILED the verification: {each['flaw']}"
-        for each in document["verification"]
-        if each["flaw"]
-    ]
-    told = {(each["family"], each["kernel"], each["precision"]) for each in document["verification"]}
-    for row in document["rows"]:
-        if "failed" in row and (row["family"], row["name"], row["precision"]) not in told:
-            found.append(f"{row['name']}, {row['problem']} in {row['precision']} FAILED: {row['failed']}")
-    return found
-
-
-def _verified_cases(document: Document) -> str:
-    cases = sum(verdict["cases"] for verdict in document["verification"])
-    return f"Before they were timed, the kernels gave the right results on {cases} problems."
-
-
 SUITE = harness.Suite(
     check,
     measure,
-    harness.Layout(COLUMNS, lambda row: (row["problem"], row["shape"], row["precision"]), _flaws, _verified_cases),
+    harness.Layout(
+        COLUMNS,
+        group=lambda row: (row["problem"], row["shape"], row["precision"]),
+        verified="Before it was timed, every kernel gave the right results on {cases} problems or more.",
+    ),
     memory=memory_needs,
     compile_jobs=compile_jobs,
 )

@@ -26,7 +26,7 @@ from heatsim.bench.convolution.problems import (
     flaw,
     timed,
 )
-from heatsim.bench.harness import first_flaw
+from heatsim.bench.harness import Verdict, first_flaw
 from heatsim.bench.stencil.kernels import where_bits_differ
 from heatsim.bench.timing import Work
 from heatsim.tables import Tell
@@ -112,16 +112,6 @@ def accepts(kernel: str, device: str, problem: ConvolutionProblem) -> bool:
 # Agreement of the kernels.
 
 
-class ConvolutionVerdict(NamedTuple):
-    """Whether a kernel agrees: `flaw` says in words where it does not, and is empty where all is well."""
-
-    family: str
-    kernel: str
-    precision: str
-    cases: int
-    flaw: str
-
-
 class PreparedCase(NamedTuple):
     """A problem, its data, and what the CPU's best kernel makes of it; `doubt` says what is wrong with that."""
 
@@ -140,7 +130,7 @@ class PreparedCase(NamedTuple):
 
 def verify_kernels(
     device: str, families: tuple[str, ...], precisions: tuple[str, ...], kernels: tuple[str, ...], tell: Tell
-) -> list[ConvolutionVerdict]:
+) -> list[Verdict]:
     """Put each kernel to every case of each of its families; a kernel is done with at its first flaw."""
     found = []
     for precision in precisions:
@@ -151,7 +141,7 @@ def verify_kernels(
             for name in wanted:
                 fit = [case for case in prepared if accepts(name, device, case.problem)]
                 wrong = first_flaw(fit, partial(_flaw, name, device), lambda case: case.in_words)
-                found.append(ConvolutionVerdict(family, name, precision, len(fit), wrong))
+                found.append(Verdict(name, precision, len(fit), wrong, family))
     return found
 
 

@@ -65,11 +65,10 @@ def _row(
     state, seconds, share = run_to(problem, kernel, scenario.time.end, asked["limit"])
     grows = INTEGRATORS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
     row: Row = {
-        "name": f"{known.name}, {integrator} in {precision}",
+        "name": integrator,
         "problem": known.name,
         "cells": list(scenario.grid.cells),
         "precision": precision,
-        "integrator": integrator,
         "kernel": kernel,
         "tolerance": tolerance,
         "steps": state.step,
@@ -109,10 +108,8 @@ def _compared(rows: list[Row]) -> list[str]:
     told = []
     for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
         mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]
-        names = dict.fromkeys(row["integrator"] for row in mine)
-        seconds = {
-            name: time_to_accuracy([row for row in mine if row["integrator"] == name], TARGET_ERROR) for name in names
-        }
+        names = dict.fromkeys(row["name"] for row in mine)
+        seconds = {name: time_to_accuracy([row for row in mine if row["name"] == name], TARGET_ERROR) for name in names}
         reached = {name: value for name, value in seconds.items() if value is not None}
         if reached:
             times = ", ".join(f"{name} {value:.3g} s" for name, value in reached.items())
@@ -150,7 +147,7 @@ def _seconds(row: Row) -> str:
 COLUMNS = (
     TableColumn("problem", lambda row: f"{row['problem']}, {' x '.join(map(str, row['cells']))}"),
     TableColumn("precision", lambda row: str(row["precision"])),
-    TableColumn("integrator", lambda row: str(row["integrator"])),
+    TableColumn("integrator", lambda row: str(row["name"])),
     TableColumn("tolerance", lambda row: f"{row['tolerance']:g}" if row["tolerance"] else ""),
     TableColumn("error", number("error", ".1e")),
     TableColumn("s", _seconds),
@@ -176,13 +173,13 @@ def _draw(path: Path, document: Document) -> bool:
 
 
 def _panel(case: tuple[str, str], rows: list[Row]) -> ComparisonPanel:
-    curves = [_curve(name, rows) for name in dict.fromkeys(row["integrator"] for row in rows)]
+    curves = [_curve(name, rows) for name in dict.fromkeys(row["name"] for row in rows)]
     return ComparisonPanel(f"largest error, {case[0]} in {case[1]}", "time (s)", curves, log=True)
 
 
 def _curve(name: str, rows: list[Row]) -> Curve:
     """A line where there are several tolerances, else a point."""
-    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["integrator"] == name)
+    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["name"] == name)
     errors, seconds = np.array(pairs).T
     return Curve(name, errors, seconds, line=len(pairs) > 1)
 

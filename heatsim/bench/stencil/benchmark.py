@@ -67,17 +67,11 @@ def check(asked: Asked) -> None:
 
 def parse_size(text: str, device: str) -> ShapeZYX:
     """(nz, ny, nx) of "n" or "nx,ny,nz". Raises `RequestError`."""
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 3):
-        raise RequestError(f"--size {text}: expected cells an axis, such as 256 or 512,512,64 (nx,ny,nz)")
-    if min(numbers) <= 0:
+    form = "cells an axis, such as 256 or 512,512,64 (nx,ny,nz)"
+    nz, ny, nx = harness.parse_numbers("--size", text, form, 3)
+    if min(nz, ny, nx) <= 0:
         raise RequestError(f"--size {text}: every axis needs at least one cell")
-    nx, ny, nz = numbers * (3 // len(numbers))
-    if device == "cuda" and nx * ny * nz > harness.MAX_GPU_CELLS:
-        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {harness.MAX_GPU_CELLS} at most")
+    harness.check_count(device, text, nx * ny * nz)
     return nz, ny, nx
 
 
@@ -248,17 +242,6 @@ COLUMNS = (
 )
 
 
-def _flaws(document: Document) -> list[str]:
-    """What the verification found, a line for each kernel that failed."""
-    failed = (verdict for verdict in document["verification"] if verdict["flaw"])
-    return [f"{each['kernel']} in {each['precision']} FAILED the verification: {each['flaw']}" for each in failed]
-
-
-def _verified(document: Document) -> str:
-    cases = min(verdict["cases"] for verdict in document["verification"])
-    return f"Before it was timed, every kernel gave the bits of the reference on {cases} problems."
-
-
 # The roofline: a panel for each precision in which a kernel was timed, of the largest grid.
 
 
@@ -315,8 +298,7 @@ SUITE = harness.Suite(
     harness.Layout(
         COLUMNS,
         group=lambda row: (row["cells"], row["precision"], row["materials"]),
-        flaws=_flaws,
-        verified=_verified,
+        verified="Before it was timed, every kernel gave the bits of the reference on {cases} problems.",
         draw=_draw,
         figure="Roofline of the stencil kernels",
     ),

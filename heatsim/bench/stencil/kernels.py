@@ -13,8 +13,8 @@ import numpy as np
 from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, StageStepper
 from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 
-from heatsim.bench.harness import first_flaw
-from heatsim.bench.stencil.problems import STEP, Reference, StencilCase
+from heatsim.bench.harness import Verdict, first_flaw
+from heatsim.bench.stencil.problems import STEP, StencilCase, reference_steps
 from heatsim.tables import Tell
 
 ROUNDINGS = 64  # rounding units of the largest value that seven steps may cost
@@ -29,15 +29,6 @@ class KernelUnderTest(NamedTuple):
 
     name: str
     build: Builder
-
-
-class StencilVerdict(NamedTuple):
-    """Whether a kernel agrees: `flaw` says in words where it does not, and is empty where all is well."""
-
-    kernel: str
-    precision: str
-    cases: int
-    flaw: str
 
 
 def kernel_names(device: str) -> list[str]:
@@ -82,15 +73,15 @@ def compile_kernel(name: str, precision: str, coefficients: StencilCoefficients,
 
 def verify_kernels(
     under_test: list[KernelUnderTest], precisions: tuple[str, ...], cases: list[StencilCase], tell: Tell
-) -> list[StencilVerdict]:
+) -> list[Verdict]:
     """Put each kernel to every case in every precision; a kernel is done with at its first flaw."""
-    exact = [_exact(case) for case in cases]
+    exact = [reference_steps(case, STEP) for case in cases]
     return [each for precision in precisions for each in _verdicts(under_test, precision, cases, exact, tell)]
 
 
 def _verdicts(
     under_test: list[KernelUnderTest], precision: str, cases: list[StencilCase], exact: list[Result], tell: Tell
-) -> Iterator[StencilVerdict]:
+) -> Iterator[Verdict]:
     tell(f"verifying in {precision}: the CPU's single sweep against NumPy")
     dtype, references, wrong = np.dtype(precision), [], ""
     for case, expected in zip(cases, exact, strict=True):
@@ -105,7 +96,7 @@ def _verdicts(
             return _difference(_result(kernel, pair[0], dtype), pair[1])
 
         flaw = wrong or first_flaw(pairs, judge, lambda pair: f"{pair[0].name}, {pair[0].steps} steps")
-        yield StencilVerdict(kernel.name, precision, len(cases), flaw)
+        yield Verdict(kernel.name, precision, len(cases), flaw)
 
 
 def _result(kernel: KernelUnderTest, case: StencilCase, dtype: np.dtype) -> Result:
@@ -113,12 +104,6 @@ def _result(kernel: KernelUnderTest, case: StencilCase, dtype: np.dtype) -> Resu
     stepper.field.put(case.field)
     stepper.advance(STEP, case.steps, case.forcing)
     return np.array(stepper.field.host()), stepper.heat_entered()
-
-
-def _exact(case: StencilCase) -> Result:
-    stepper = Reference(case.coefficients, case.field)
-    stepper.advance(STEP, case.steps, case.forcing)
-    return stepper.field, stepper.heat_entered
 
 
 def _distance(found: Result, exact: Result) -> str:
