@@ -3,6 +3,7 @@
 # make long  run the tests that only add pairs of what is tested one by one
 # make quick run the most telling tests, in a minute and a half
 # make lowest  run the quick start and a test of each extra with the lowest versions of all packages
+# make pythons run the quick start with each Python that there is, warnings as errors
 # make docs  build the documentation site, and run the scenarios of its gallery
 # make faults plant faults by the thousand and print the counts
 PYTHON ?= python3
@@ -13,7 +14,7 @@ SCENARIO ?= scenarios/quick_start.toml
 # Bytecode is kept: else each of the many processes that tests start would compile the packages that it imports.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
 
-.PHONY: run test long quick lowest docs faults lint clean
+.PHONY: run test long quick lowest pythons docs faults lint clean
 
 # Without pip, whose installation takes two seconds: uv unpacks it among the other packages.
 $(BIN)/python:
@@ -69,6 +70,18 @@ lowest: $(VENV)/.installed-dev
 	$(LOWEST)/bin/heatsim run scenarios/quick_start.toml --output build/lowest-run --force --quiet
 	$(LOWEST)/bin/heatsim bench integrators --help > /dev/null
 	$(LOWEST)/bin/python -m pytest -q -m "lowest and not gpu" -o filterwarnings=default tests
+
+# The quick start from the command line and from a program, its results read, where no warning may come up.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+pythons: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet uv
+	for version in $(PYTHONS); do \
+	  $(BIN)/uv venv --quiet --clear --no-python-downloads --python $$version build/python || { echo "no $$version here"; continue; }; \
+	  $(BIN)/uv pip install --quiet --python build/python/bin/python --editable '.[xarray]' && \
+	  build/python/bin/python -W error -m heatsim run scenarios/quick_start.toml --output build/python-run --force --quiet && \
+	  build/python/bin/python -W error -c "import heatsim, sys; run = heatsim.run('scenarios/quick_start.toml', \
+	  'build/python-run', force=True); print(sys.version.split()[0], run, float(heatsim.open(run).temperature.max()))" || exit 1; \
+	done
 
 # Kills, signals, damaged, mutated and hostile files by the thousand; prints counts. About two hours and a half.
 faults: $(VENV)/.installed-dev

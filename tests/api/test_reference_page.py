@@ -13,6 +13,8 @@ import pytest
 from helpers.in_turn import in_turn
 
 import heatsim
+from heatsim import errors
+from heatsim.errors import HeatsimError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
@@ -23,6 +25,12 @@ def test_every_public_name_is_listed_and_no_other() -> None:
     assert set(re.findall(r"`heatsim\.(\w+)", PAGE)) == set(heatsim.__all__)
     for name in heatsim.__all__:
         assert getattr(heatsim, name) is not None
+
+
+def test_every_error_is_listed_with_its_exit_code() -> None:
+    kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, HeatsimError)]
+    listed = dict(re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", PAGE, re.MULTILINE))
+    assert listed == {kind.__name__: str(kind.exit_code) for kind in kinds}
 
 
 def test_a_users_script_has_every_public_name() -> None:
