@@ -143,7 +143,8 @@ def telling_frames(run: Path) -> list[tuple[float, Path]]:
             materials = plane_materials(RunFolder.open(run), frame.normal, frame.position)
             values = frame.field if materials is None else frame.field[~materials.void]
             spreads.append(float(np.nanmax(values) - np.nanmin(values)) if values.size else 0.0)
-        best = most_telling(spreads)
+        start = int(len(paths) > 1 and read_slice_frame(paths[0]).time == 0.0)  # which no run has computed
+        best = start + most_telling(spreads[start:])
         found.append((spreads[best], paths[best]))
     return found
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     help="Faces beside the gradient; all-periodic: a mean gradient without ends.",
 )
 @click.option("--voxel", help="Edges of a voxel along x, y, z, in any one unit [those of the file, or 1,1,1].")
-@click.option("--raw", metavar="X,Y,Z[,TYPE]", help="Voxels along x, y, z of a .raw file, and their type [uint8].")
+@click.option(
+    "--raw", metavar="X,Y,Z[,TYPE[,big]]", help="Voxels along x, y, z of a .raw file; their type [uint8]; big-endian."
+)
 @click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
 @click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
 @click.option(
@@ -107,14 +109,15 @@ def _read(image: Path, raw: str | None, dataset: str | None, most: int) -> Volum
         raise RequestError(f"{image}: a .raw file does not say its size: give it, as --raw 100,100,80")
     if raw is None:
         return read_volume(image, dataset, most)
-    *sizes, last = raw.split(",")
-    kind = last.strip() if last.strip() in RAW_TYPES else ""
-    sizes = sizes if kind else [*sizes, last]
-    if len(sizes) != 3 or not all(size.strip().isdecimal() and 0 < len(size.strip()) < 10 for size in sizes):
-        expected = f"expected three whole numbers, and one of {', '.join(RAW_TYPES)} if need be, as 100,100,80,uint16"
+    words = [word.strip() for word in raw.split(",")]
+    sizes, kind, big = words[:3], "".join(words[3:4]), words[4:] == ["big"]
+    wrong = (len(words) > 3 and kind not in RAW_TYPES) or (len(words) > 4 and not big)
+    if wrong or len(sizes) != 3 or not all(size.isdecimal() and 0 < len(size) < 10 for size in sizes):
+        types = f"one of {', '.join(RAW_TYPES)}, and big if the file is big-endian"
+        expected = f"expected three whole numbers, and if need be {types}, as 100,100,80,uint16"
         raise RequestError(f"--raw: {expected}, found {raw!r}")
     x, y, z = (int(size) for size in sizes)
-    return read_raw(image, (x, y, z), kind, most)
+    return read_raw(image, (x, y, z), kind, most, big=big)
 
 
 def _voxel_of(given: str | None, volume: Volume) -> tuple[tuple[float, float, float], str]:

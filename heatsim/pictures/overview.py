@@ -220,9 +220,18 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
             ("steps", str(info["steps"])),
             ("wall time", format_time(round(info["timings"]["total_seconds"], 2))),
             ("residual", f"{info['energy']['relative_residual']:.1e} of the {moved} moved"),
-            ("warnings", str(len(info.get("warnings", ())) or "none")),
+            ("warnings", str(len(_warnings(reader.folder.log)) or "none")),
         ]
     return [(name, value) for name, value in facts if value]
+
+
+def _warnings(log: Path) -> set[str]:
+    """What a run warned of, in its log: the scenario before it began, and itself."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {line.partition(" WARNING ")[2] for line in lines if " WARNING " in line}
 
 
 def _result(value: float | None, unit: str) -> str:

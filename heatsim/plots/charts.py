@@ -166,7 +166,10 @@ def _add_legend(axes: Axes, handles: Sequence[Line2D], labels: Sequence[str], th
 
 def _short(name: str) -> str:
     name = f" {name}" if name.startswith("_") else name  # matplotlib hides names that begin so
-    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+    if len(name) <= _LETTERS:
+        return name
+    ends_tell = " = " in name  # a key and its value, which tells curves apart
+    return f"…{name[1 - _LETTERS :]}" if ends_tell else f"{name[: _LETTERS - 1]}…"
 
 
 def sequential_colours(count: int) -> list[str]:

@@ -6,23 +6,32 @@ from collections.abc import Iterable, Mapping
 
 # One thing by another name.
 SYNONYMS = {
-    "Ag": "silver", "Al": "aluminium", "aluminum": "aluminium", "Al2O3": "alumina", "Al6061": "6061-T6",
-    "AISI304": "304", "AISI316L": "316L", "Au": "gold", "Cr": "chromium", "Cu": "copper", "drywall": "gypsum_board",
-    "EMC": "mould_compound", "Fe": "iron", "fibreboard": "wood_fibreboard", "fiberboard": "wood_fibreboard",
-    "Ge": "germanium", "Inconel625": "IN625", "Kapton": "polyimide", "MgO": "magnesia", "Mg": "magnesium",
-    "Mo": "molybdenum", "mold_compound": "mould_compound", "Ni": "nickel", "Pb": "lead", "plasterboard": "gypsum_board",
-    "plexiglass": "acrylic", "PMMA": "acrylic", "polyamide": "nylon", "Pt": "platinum", "Si": "silicon",
-    "SiO2": "fused_silica", "Sn": "tin", "SS304": "304", "SS316L": "316L", "Teflon": "PTFE", "Ti": "titanium",
-    "Ti64": "Ti-6Al-4V", "W": "tungsten", "wood_fiberboard": "wood_fibreboard", "Zn": "zinc",
+    "6061": "6061-T6", "AA6061": "6061-T6", "Ag": "silver", "AISI304": "304", "AISI316L": "316L", "Al": "aluminium",
+    "Al2O3": "alumina", "Al6061": "6061-T6", "aluminium_oxide": "alumina", "aluminum": "aluminium",
+    "aluminum_oxide": "alumina", "Au": "gold", "chipboard": "particleboard", "Cr": "chromium", "Cu": "copper",
+    "drywall": "gypsum_board", "EMC": "mould_compound", "expanded_polystyrene": "EPS",
+    "extruded_polystyrene": "XPS", "Fe": "iron", "fiberboard": "wood_fibreboard", "fibreboard": "wood_fibreboard",
+    "gallium_arsenide": "GaAs", "gallium_nitride": "GaN", "Ge": "germanium", "high_density_polyethylene": "HDPE",
+    "Inconel625": "IN625", "Kapton": "polyimide", "Mg": "magnesium", "MgO": "magnesia", "Mo": "molybdenum",
+    "mold_compound": "mould_compound", "Ni": "nickel", "PA6": "nylon", "Pb": "lead", "PC": "polycarbonate",
+    "PI": "polyimide", "PIR": "polyisocyanurate", "plasterboard": "gypsum_board", "plexiglass": "acrylic",
+    "PMMA": "acrylic", "polyamide": "nylon", "polyurethane_foam": "PU_foam", "PP": "polypropylene",
+    "Pt": "platinum", "PUR_foam": "PU_foam", "quartz_glass": "fused_silica", "SAC305": "solder_SnAgCu",
+    "Si": "silicon", "SiO2": "fused_silica", "Sn": "tin", "Sn63Pb37": "solder_SnPb", "SnPb": "solder_SnPb",
+    "SS304": "304", "SS316L": "316L", "Teflon": "PTFE", "Ti": "titanium", "Ti64": "Ti-6Al-4V", "W": "tungsten",
+    "wood_fiberboard": "wood_fibreboard", "Zn": "zinc",
 }  # fmt: skip
 # One of several things of that name: what it is taken for is told.
 CHOICES = {
-    "air": "air_still", "argon": "argon_still", "foam": "PU_foam", "glass_wool": "mineral_wool",
-    "gypsum": "gypsum_board", "Inconel": "IN625", "insulation": "mineral_wool", "mild_steel": "carbon_steel",
-    "plaster": "gypsum_plaster", "rock_wool": "mineral_wool", "sand": "sand_dry", "SiC": "SiC-4H",
-    "silica": "fused_silica", "snow": "snow_fresh", "solder": "solder_SnAgCu", "stainless_steel": "304",
-    "steel": "carbon_steel", "structural_steel": "carbon_steel", "styrofoam": "XPS", "thermal_paste": "TIM",
-    "timber": "softwood", "wood": "softwood",
+    "316": "316L", "air": "air_still", "AISI316": "316L", "argon": "argon_still", "beech": "hardwood",
+    "earth": "soil", "foam": "PU_foam", "glass_wool": "mineral_wool", "gypsum": "gypsum_board", "Inconel": "IN625",
+    "insulation": "mineral_wool", "MDF": "wood_fibreboard", "mild_steel": "carbon_steel", "oak": "hardwood",
+    "PCB": "FR4", "PE": "HDPE", "pine": "softwood", "plaster": "gypsum_plaster", "polyethylene": "HDPE",
+    "polystyrene": "EPS", "polyurethane": "PU_foam", "PUR": "PU_foam", "rock_wool": "mineral_wool",
+    "sand": "sand_dry", "SiC": "SiC-4H", "silica": "fused_silica", "silicon_carbide": "SiC-4H",
+    "silicon_dioxide": "fused_silica", "snow": "snow_fresh", "solder": "solder_SnAgCu", "spruce": "softwood",
+    "SS316": "316L", "stainless_steel": "304", "steel": "carbon_steel", "structural_steel": "carbon_steel",
+    "styrofoam": "XPS", "thermal_paste": "TIM", "timber": "softwood", "wood": "softwood",
 }  # fmt: skip
 
 

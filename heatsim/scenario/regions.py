@@ -146,11 +146,11 @@ def _around(a: Corner, b: Corner, reach: Corner) -> Bounds:
 class ArrayFile(ScenarioBlock):
     """An array in a file, one value a cell, of shape (nz, ny, nx); axes of one cell may be left out.
 
-    A picture has its top row at the greatest y (or z).
+    A PNG has its top row at the greatest y (or z); a TIFF is taken as it is stored, pages along z.
     """
 
-    file: Annotated[Path, file_name("the name of a .npy, .npz, .h5 or .png file")] = Field(
-        description="File name, relative to the scenario file (.npy, .npz, .h5, .hdf5, .png)"
+    file: Annotated[Path, file_name("the name of a .npy, .npz, .h5, .png or .tif file")] = Field(
+        description="File name, relative to the scenario file (.npy, .npz, .h5, .hdf5, .png, .tif)"
     )
     dataset: str | None = Field(None, description="Name of the dataset, for .npz and .h5 with more than one")
 

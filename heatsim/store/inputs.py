@@ -21,16 +21,16 @@ from PIL import Image
 from heatsim.errors import InputFileError
 from heatsim.store.hdf5_input import read_hdf5
 from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
-from heatsim.store.tiff import TiffFacts, Voxel, read_tiff, tiff_facts
+from heatsim.store.tiff import TiffFacts, Voxel, one_sample, read_tiff, tiff_facts
 
 
 def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
     """Read a numeric or bool array from .npy, .npz, .h5, .hdf5, .png or .tif, in native byte order and C order.
 
     `dataset` names the array in an .npz or HDF5 file; it may be left out when there is only one (in HDF5: at
-    the root). A PNG gives (rows, columns), top row first: grey levels, palette indices or the first channel.
-    Raises InputFileError when the file is missing, damaged, of another kind, not safe to open, or holds more
-    than `max_elements` elements; the last is found out before the data is read.
+    the root). A PNG gives (rows, columns), top row first: grey levels, also of grey in colours, or palette indices.
+    Raises InputFileError when the file is missing, damaged, of another kind, not safe to open, in colours or
+    transparent in parts, or holds more than `max_elements` elements; the last is found out before the data is read.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -78,7 +78,7 @@ def _read_png(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
         image.verify()  # checksums and the end of the file; loading alone overlooks some cuts
     with _open_png(path) as image:
         pixels = np.asarray(image)
-    return pixels if pixels.ndim == 2 else pixels[:, :, 0]
+    return pixels if pixels.ndim == 2 else one_sample(pixels, axis=2, alpha=pixels.shape[2] in (2, 4))
 
 
 def _open_png(path: Path) -> Image.Image:
@@ -107,38 +107,49 @@ def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_
     if not path.is_dir():
         values = read_array(path, dataset, max_elements)
         return Volume(_upright(path, values), *_facts(path))
-    files = sorted((file for file in path.iterdir() if file.suffix.lower() in _PICTURES), key=_by_number)
+    shown = (file for file in path.iterdir() if not file.name.startswith("."))  # macOS adds hidden twins
+    files = sorted((file for file in shown if file.suffix.lower() in _PICTURES), key=_by_number)
     if not files:
         raise InputFileError(path, "a folder of PNG or TIFF files was expected, found none of them")
     planes = list[np.ndarray]()
     for file in files:
         planes.append(_upright(file, read_array(file, None, max_elements // len(files))))
-        if planes[-1].shape != planes[0].shape or planes[-1].ndim != 2:
+        if planes[-1].ndim != 2:
+            raise InputFileError(
+                file, f"one plane was expected of each file of a folder, found {len(planes[-1])} pages"
+            )
+        if planes[-1].shape != planes[0].shape:
             sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
             raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
     return Volume(np.stack(planes), notes=(*_facts(files[0]).notes, *_order(path, files)))
 
 
-RAW_TYPES = "uint8", "uint16", "int16", "uint32", "int32", "float32"
+RAW_TYPES = "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64"
 
 
-def read_raw(path: Path, sizes: tuple[int, int, int], kind: str = "", max_elements: int = MAX_ELEMENTS) -> Volume:
-    """Read an image of voxels without a header, x fastest, in little-endian order; sizes: voxels along x, y, z; kind:
-    one of RAW_TYPES, uint8 or uint16 by the size of the file if left out. Raises InputFileError."""
+def read_raw(
+    path: Path, sizes: tuple[int, int, int], kind: str = "", max_elements: int = MAX_ELEMENTS, *, big: bool = False
+) -> Volume:
+    """Read an image of voxels without a header, x fastest; sizes: voxels along x, y, z; kind: one of RAW_TYPES, uint8
+    or uint16 by the size of the file if left out; big: big-endian, as ImageJ writes it. Raises InputFileError."""
     voxels = prod(sizes)
     try:
         there = path.stat().st_size
     except OSError as error:
         raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
-    kind = kind or ("uint16" if there == 2 * voxels else "uint8")
+    guessed, kind = not kind, kind or ("uint16" if there == 2 * voxels else "uint8")
     needed = voxels * np.dtype(kind).itemsize
     if there != needed:
         told = f"{' x '.join(map(str, sizes))} voxels of {kind} take {needed} bytes, found {there}"
         raise InputFileError(path, f"{told}: other sizes, another type, or a header?")
     if voxels > max_elements:
         raise InputFileError(path, f"holds {voxels} elements, more than the {max_elements} expected at most")
-    values = np.fromfile(path, np.dtype(kind).newbyteorder("<"))
-    return Volume(values.astype(kind, copy=False).reshape(sizes[::-1]))
+    values = np.fromfile(path, np.dtype(kind).newbyteorder(">" if big else "<")).astype(kind, copy=False)
+    notes = [f"{path}: is read as {kind}, by its size"] if guessed else []
+    if values.dtype.kind in "iu" and values.itemsize > 1 and values.any() and not (values & 0xFF).any():
+        other = f"as {kind},big says" if not big else f"as {kind} alone says"
+        notes.append(f"warning: {path}: all values are multiples of 256: is the order of bytes the other one, {other}?")
+    return Volume(values.reshape(sizes[::-1]), notes=tuple(notes))
 
 
 def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
@@ -162,14 +173,8 @@ def _order(path: Path, files: list[Path]) -> Iterator[str]:
 
 
 def _upright(path: Path, values: np.ndarray) -> np.ndarray:
-    """A picture with its rows in the order of y. Raises InputFileError for one in colours."""
-    if path.suffix.lower() != ".png":
-        return values
-    with _open_png(path) as image:
-        colours = np.asarray(image.convert("RGB")) if image.mode in ("RGB", "RGBA") else None
-    if colours is not None and not (colours == colours[..., :1]).all():
-        raise InputFileError(path, "one value a pixel was expected, found colours: save one channel, or labels")
-    return values[::-1] if values.ndim == 2 else values
+    """A picture with its rows in the order of y."""
+    return values[::-1] if path.suffix.lower() == ".png" else values
 
 
 def _facts(path: Path) -> TiffFacts:

@@ -39,6 +39,8 @@ def read_tiff(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
     they were written. Raises Refusal for pages of unequal size, colours, planes of several channels, or missing ones.
     """
     with _opened(path) as (file, logged):
+        if not len(file.pages):
+            raise Refusal("holds no image")
         found = _series(file)
         shapes, axes = [tuple(series.shape) for series in found], found[0].axes
         if len(set(shapes)) > 1 or (len(shapes) > 1 and len(shapes[0]) > 3):
@@ -60,8 +62,21 @@ def read_tiff(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
             raise Refusal(f"the file is damaged or cut: it says {images} images, found {values.size // page}")
         axes = "I" * (values.ndim - len(axes)) + axes
         if "S" in axes:
-            values, axes = _one_sample(values, axes.index("S"), _has_alpha(found[0])), axes.replace("S", "", 1)
+            values, axes = one_sample(values, axes.index("S"), _has_alpha(found[0])), axes.replace("S", "", 1)
     return _planes(values, axes)
+
+
+def one_sample(values: np.ndarray, axis: int, alpha: bool) -> np.ndarray:
+    """The value of a pixel that has several alike along an axis, as a grey one in colours; alpha: the last one is its
+    opacity. Raises Refusal for others, and for pixels that are not all equally opaque."""
+    samples = np.moveaxis(values, axis, -1)
+    colours = samples[..., :-1] if alpha and samples.shape[-1] > 1 else samples
+    if not (colours == colours[..., :1]).all():
+        planes = ", or planes that were saved as colours (photometric='minisblack' keeps them)" if axis == 0 else ""
+        raise Refusal(f"one value a pixel was expected, found {colours.shape[-1]}: an image in colours{planes}?")
+    if alpha and samples.shape[-1] > 1 and not (samples[..., -1] == samples[..., -1].max()).all():
+        raise Refusal("one value a pixel was expected, found pixels that are transparent in parts: save it without")
+    return colours[..., 0]
 
 
 def tiff_facts(path: Path) -> TiffFacts:
@@ -105,17 +120,6 @@ def _has_alpha(series: TiffPageSeries) -> bool:
     """Whether the last of the samples of a pixel is its opacity."""
     extra = tuple(getattr(series.keyframe, "extrasamples", ()) or ())
     return bool(extra) and int(extra[-1]) in (1, 2)
-
-
-def _one_sample(values: np.ndarray, axis: int, alpha: bool) -> np.ndarray:
-    """The value of a pixel that has several alike, as a grey one in colours. Raises Refusal for others."""
-    samples = np.moveaxis(values, axis, -1)
-    colours = samples[..., :-1] if alpha and samples.shape[-1] > 1 else samples
-    if not (colours == colours[..., :1]).all():
-        raise Refusal(f"one value a pixel was expected, found {colours.shape[-1]}: an image in colours?")
-    if alpha and samples.shape[-1] > 1 and not (samples[..., -1] == samples[..., -1].max()).all():
-        raise Refusal("one value a pixel was expected, found pixels that are transparent in parts: save it without")
-    return colours[..., 0]
 
 
 def _planes(values: np.ndarray, axes: str) -> np.ndarray:

@@ -83,19 +83,21 @@ def describe(source: FrameSource, frames: Sequence[Frame]) -> dict[str, Any]:
     reader, materials = source.reader, source.materials
     grid, info = reader.grid, reader.require(source.field)
     faces = {axis: source.faces(axis) for axis in AXES}
-    longest = max(float(np.ptp(places)) for places in faces.values())
+    round_axis = "y" if grid.coordinates == "cylindrical" else ""  # an angle
+    longest = max(float(np.ptp(places)) for axis, places in faces.items() if axis != round_axis)
     last = reader.times[-1] if np.isfinite(reader.times[-1]) else 0.0
     size, length = length_unit(longest)
+    sizes = {axis: 1.0 if axis == round_axis else size for axis in AXES}
     seconds, duration = time_unit(last)
     return {
         "title": reader.title or reader.folder.path.resolve().name,
         "field": info.long_name,
         "unit": unit_symbol(info.unit),
         "shape": source.shape,
-        "faces": {axis: (places / size).tolist() for axis, places in faces.items()},
+        "faces": {axis: (places / sizes[axis]).tolist() for axis, places in faces.items()},
         "symbols": [axis_symbol(axis, grid.coordinates) for axis in AXES],
         "cartesian": grid.coordinates == "cartesian",
-        "length": length,
+        "lengths": ["rad" if axis == round_axis else length for axis in AXES],
         "time": {"unit": duration, "seconds": seconds},
         "levels": LEVELS,
         "coarsening": source.coarsening,

@@ -16,6 +16,7 @@ from click.testing import Result
 from heatsim_kernels.convolution.cpu import planes_kernel
 from heatsim_kernels.filter_bank.cpu import direct
 from helpers import simulator
+from helpers.in_turn import in_turn
 
 from heatsim.bench import limits
 from heatsim.bench.convolution.benchmark import check, parse_mask, parse_size
@@ -159,7 +160,7 @@ def test_a_wrong_peer_is_reported_and_not_timed(tmp_path: Path, monkeypatch: pyt
     assert "results_per_second" not in found["SciPy 0.wrong"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "code", "words"),
     [
         (["--kernel", "fastest"], 2, 'not a kernel of device "cpu"'),

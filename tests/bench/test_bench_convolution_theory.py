@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from heatsim_kernels.convolution import theory as formulas
+from helpers.in_turn import in_turn
 
 from heatsim.bench import limits, timing
 from heatsim.bench.convolution import theory
@@ -22,7 +23,7 @@ def offsets(m: int) -> range:
     return range(-(m // 2), m // 2 + 1)
 
 
-@pytest.mark.parametrize(("tile", "mask"), [((1, 16), (1, 17)), ((8, 12), (3, 9)), ((9, 9), (5, 1))])
+@in_turn(("tile", "mask"), [((1, 16), (1, 17)), ((8, 12), (3, 9)), ((9, 9), (5, 1))])
 def test_accesses_of_tiled_and_cached_are_those_counted(tile: tuple[int, int], mask: tuple[int, int]) -> None:
     asked = [(y + j, x + k) for y, x in product(*map(range, tile)) for j, k in product(*map(offsets, mask))]
     outside = [each for each in asked if not (0 <= each[0] < tile[0] and 0 <= each[1] < tile[1])]
@@ -31,7 +32,7 @@ def test_accesses_of_tiled_and_cached_are_those_counted(tile: tuple[int, int], m
     assert formulas.cached_reads(tile, mask) == pytest.approx((results + len(outside)) / results)
 
 
-@pytest.mark.parametrize("mask", [(3, 3), (5, 5), (9, 9), (1, 5), (5, 1), (7, 11)])
+@in_turn("mask", [(3, 3), (5, 5), (9, 9), (1, 5), (5, 1), (7, 11)])
 def test_accesses_of_a_march_are_those_counted(mask: tuple[int, int]) -> None:
     rows, columns = 16, 4
     vectors = {
@@ -55,7 +56,7 @@ def row_of(page: str, name: str, heading: str) -> str:
     return next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
 
 
-@pytest.mark.parametrize("kernel", ["basic", "constant", "tiled", "output_tiled", "cached", "register"])
+@in_turn("kernel", ["basic", "constant", "tiled", "output_tiled", "cached", "register"])
 def test_the_page_says_of_planes_what_theory_counts(kernel: str) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     numbers = [float(cell) for cell in row_of(PAGE, kernel, "Two dimensions").split("|")[4:8]]
@@ -64,7 +65,7 @@ def test_the_page_says_of_planes_what_theory_counts(kernel: str) -> None:
     assert numbers == pytest.approx(counted, abs=0.0051)
 
 
-@pytest.mark.parametrize("kernel", ["direct", "shared", "im2col", "hnmtp", "register"])
+@in_turn("kernel", ["direct", "shared", "im2col", "hnmtp", "register"])
 def test_the_page_says_of_banks_what_theory_counts(kernel: str) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     numbers = [float(cell) for cell in row_of(PAGE, kernel, "Filter banks").split("|")[3:5]]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bench_cases import call
 from click.testing import Result
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.bench.integrators import benchmark
@@ -69,7 +70,7 @@ def test_a_run_that_is_too_long_is_cut_short_and_one_that_is_wrong_is_an_error(m
     assert "rkl2, smooth in float32 FAILED: an error of" in wrong.stderr
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("options", "said"),
     [
         (("--size", "50"), "expected a multiple of 32 cells"),

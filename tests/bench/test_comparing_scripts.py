@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.bench import harness
 from heatsim.bench.children import ChildError, start_peer
@@ -52,7 +53,7 @@ def test_a_race_says_who_was_timed_who_failed_and_who_was_not_there() -> None:
     assert broken == {"name": "broken", "failed": "StopIteration: "}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("seconds", "told"),
     [
         ([3.8, 4.0, 4.8], "2.00 (devito), target 2.0"),

@@ -42,6 +42,7 @@ def write(kind: str, values: np.ndarray = IMAGE) -> str:
         tifffile.imwrite(name, values)
     else:
         Path(name).mkdir()
+        (Path(name) / "._plane000.png").write_bytes(b"macOS")
         for number, plane in enumerate(values):
             Image.fromarray(plane).save(Path(name) / f"plane{number:03}.png")
     return name
@@ -138,6 +139,8 @@ def test_pictures_in_colours_and_slices_of_unlike_sizes_are_told(invoke: Callabl
     done = invoke(folder, "--phase", "0=1")
     assert done.exit_code == 2
     assert "a plane of 10 x 8 like the first one was expected, found 3 x 3" in done.stderr
+    tifffile.imwrite(f"{folder}/plane000.tif", IMAGE)
+    assert "one plane was expected of each file of a folder, found 12 pages" in invoke(folder, "--phase", "0=1").stderr
 
 
 def test_the_size_of_the_image_and_of_its_voxels_is_told(invoke: Callable[..., Result]) -> None:
@@ -169,13 +172,23 @@ def test_a_picture_rises_to_the_right_here_as_in_a_scenario(invoke: Callable[...
 
 def test_voxels_without_a_header_are_read_with_their_sizes(invoke: Callable[..., Result]) -> None:
     phases = "--phase", "0=1", "--phase", "200=3", "--direction", "x", "--json"
-    for kind, raw in (("u1", "8,10,12"), ("<u2", "8,10,12"), ("<i4", "8, 10, 12, int32")):
+    for kind, raw in (
+        ("u1", "8,10,12"),
+        ("<u2", "8,10,12"),
+        (">u2", "8,10,12,uint16,big"),
+        ("<i4", "8, 10, 12, int32"),
+    ):
         IMAGE.astype(kind).tofile("image.raw")
         done = invoke("image.raw", *phases, "--raw", raw)
         assert json.loads(done.stdout)["conductivity"][0][0] == pytest.approx(1.5, rel=1e-3), raw
+        assert ("is read as" in done.stderr) == raw.endswith("12")
+    (IMAGE != 0).astype(">u2").tofile("image.raw")
+    assert "multiples of 256: is the order of bytes" in invoke("image.raw", *phases, "--raw", "8,10,12,uint16").stderr
+    IMAGE.astype("<i4").tofile("image.raw")
     for raw, message in (
         (None, "a .raw file does not say its size: give it, as --raw 100,100,80"),
         ("8,10", "expected three whole numbers"),
+        ("8,10,12,int32,large", "and big if the file is big-endian"),
         ("8,10,12", "8 x 10 x 12 voxels of uint8 take 960 bytes, found 3840: other sizes, another type, or a header?"),
     ):
         done = invoke("image.raw", *phases, *(() if raw is None else ("--raw", raw)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
+from helpers.in_turn import in_turn
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from heatsim.plots.charts import Chart, draw_chart
+from heatsim.plots.charts import Chart, _short, draw_chart
 from heatsim.plots.curve import Curve
 from heatsim.plots.pages import LIGHT
 from heatsim.sweeps.table import _styled, draw_trends, read_sweep, write_table
@@ -22,7 +22,7 @@ def drawn(chart: Chart) -> Axes:
     return axes
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("unit", "end", "step"), [("h", 48, 6), ("h", 24, 3), ("h", 72, 12), ("h", 12, 2), ("min", 120, 15), ("min", 30, 5)]
 )
 def test_hours_and_minutes_have_ticks_of_the_clock(unit: str, end: float, step: float) -> None:
@@ -60,3 +60,9 @@ def test_a_sweep_has_a_colour_for_one_parameter_and_a_dash_for_the_others(tmp_pa
     assert look["3.0", "al"] == (keys[0].colour, keys[3].dash)
     assert len(set(look.values())) == 4
     assert [path.name for path in draw_trends(tmp_path)] == ["T.png"]
+
+
+def test_of_a_long_key_the_legend_keeps_the_value() -> None:
+    """Curves of a sweep over materials were all called "regions.0.material = ..."."""
+    assert _short("regions.0.material = copper") == "…ons.0.material = copper"
+    assert _short("the temperature at the middle") == "the temperature at the …"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -66,9 +67,14 @@ def test_results_are_those_of_the_balance(tmp_path: Path) -> None:
     summary = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in lines}
     assert (summary["mass"], summary["size"], summary["heat"]) == ("5 kg", "0.004 m3", "1000 J")
     assert summary["hottest"].endswith("K at t = 10 s")
+    with (run.path / "run.log").open("a") as log:  # run.json has only what is warned of after the run
+        log.write("2026-11-29 19:26:09,874 WARNING whole cells hold more than the shape\n")
     drawing = CliRunner().invoke(main, ["plot", str(run.path), "--overview", "--output", str(tmp_path / "a.svg")])
     assert drawing.exit_code == 0
-    assert {">mass<", ">5 kg<", ">0.004 m³<"} <= set(re.findall(r">[^<>]+<", (tmp_path / "a.svg").read_text()))
+    warned = f">{len(run.warnings) + 1}<"
+    assert {">mass<", ">5 kg<", ">0.004 m³<", ">warnings<", warned} <= set(
+        re.findall(r">[^<>]+<", (tmp_path / "a.svg").read_text())
+    )
     assert found["probe"] == pytest.approx(rows[:, 6].max(), abs=1e-4)
     assert found["hottest"] == pytest.approx(rows[:, 5].max(), abs=1e-4)
     assert run.info["result_times"]["hottest"] == 10.0
@@ -106,7 +112,7 @@ def test_results_of_a_steady_state(tmp_path: Path) -> None:
     assert found["T"] > 300.0
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("old", "new", "key"),
     [
         ("mean(T, 'steel')", "mean(T, 'stel')", "output.results.0.of"),

@@ -104,6 +104,21 @@ def test_a_click_in_a_section_moves_the_others(page: Browser) -> None:
     assert page.evaluate("document.getElementById('value').textContent") == "280.00 K"
 
 
+def test_scales_have_two_ticks_at_least(page: Browser) -> None:
+    """A chart of 150 to 860 degC had one, "500.000"."""
+    assert page.evaluate("[ticks(150, 860, 2).length >= 2, digitsOf(ticks(150, 860, 2))]") == [True, 0]
+
+
+def test_the_colour_bar_keeps_its_shape_when_controls_take_room(page: Browser) -> None:
+    """Its letters were squeezed until the next click."""
+    shown = "document.getElementById('shown')"
+    bar = "document.querySelector('#scale canvas')"
+    for choice in ("hot", "body"):
+        page.evaluate(f"({shown}.value = '{choice}', {shown}.dispatchEvent(new Event('input')))")
+        page.wait_for("heatsim.waiting === null")
+        assert page.evaluate(f"Math.abs({bar}.height - {bar}.getBoundingClientRect().height) < 1")
+
+
 def test_keys_play_and_step(page: Browser) -> None:
     page.evaluate("heatsim.setFrame(1)")
     for key, number in ((".", 2), (",", 1)):

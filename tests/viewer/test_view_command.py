@@ -14,9 +14,11 @@ import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.scenario import loads
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 from heatsim.viewer.frames import FrameSource, most_telling
@@ -48,6 +50,22 @@ def test_a_page_asks_for_nothing_from_the_network(run_of_a_ball: Path, tmp_path:
     assert found["materials"] == {"names": ["steel", "air"], "ambient": [False, True]}
 
 
+def test_an_angle_is_no_length(tmp_path: Path) -> None:
+    """It had the unit of lengths, and made a shaft of 24 mm one of 0.024 m."""
+    scenario = loads("""\
+grid = { coordinates = "cylindrical", cells = [6, 1, 4], size = [0.024, 6.283185307179586, 0.016] }
+time = { end = 0.1, integrator = "euler" }
+materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
+regions = [{ material = "steel" }]
+initial.temperature = "300 + 1000*z"
+output.snapshots = { count = 1 }
+""")
+    view(heatsim.run(scenario, tmp_path / "run").path, "--output", tmp_path / "page.html")
+    found = about(tmp_path / "page.html")
+    assert found["lengths"] == ["mm", "rad", "mm"]
+    assert [found["faces"][axis][-1] for axis in "xyz"] == pytest.approx([24.0, 6.283185, 16.0])
+
+
 def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) -> None:
     source = FrameSource(FieldReader(RunFolder.open(run_of_a_ball)), "temperature", coarsening=5)
     assert source.shape == (4, 4, 5)
@@ -68,7 +86,7 @@ def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) 
     assert [frame["time"] for frame in about(tmp_path / "page.html")["frames"]] == pytest.approx([0, 0.375, 0.5])
 
 
-@pytest.mark.parametrize(("spreads", "opens_at"), [([0, 5, 9, 8.9, 3], 3), ([0, 0], 1), ([7], 0), ([9, 4, 1], 0)])
+@in_turn(("spreads", "opens_at"), [([0, 5, 9, 8.9, 3], 3), ([0, 0], 1), ([7], 0), ([9, 4, 1], 0)])
 def test_a_page_opens_where_values_differ_most(spreads: list[float], opens_at: int) -> None:
     assert most_telling(spreads) == opens_at
 

@@ -16,7 +16,8 @@ from heatsim.bench import harness
 from heatsim.bench.harness import Asked, Document
 from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
 from heatsim.errors import RequestError
-from heatsim.integrators import INTEGRATORS, make_field
+from heatsim.integrators import make_field
+from heatsim.methods import METHODS
 from heatsim.plots.comparisons import draw_panels
 from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.problem import Problem, build_problem
@@ -25,7 +26,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, Timings, simulate
 from heatsim.tables import Row, TableColumn, Tell, number
 
-NAMES = tuple(name for name, each in INTEGRATORS.items() if not each.to_limit)
+NAMES = tuple(name for name, each in METHODS.items() if not each.to_limit)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)  # for integrators that control their error
 ALLOWED = 3.0  # errors over tolerances
 WARM_UP = 20.0  # stability limits that are run before, which compiles everything
@@ -49,7 +50,7 @@ def measure(asked: Asked, tell: Tell) -> Document:
         for name in harness.chosen(asked["problem"], PROBLEMS)
         for precision in harness.precisions(asked)
         for integrator in harness.chosen(asked["integrator"], NAMES)
-        for tolerance in (TOLERANCES if INTEGRATORS[integrator].controls_error else (None,))
+        for tolerance in (TOLERANCES if METHODS[integrator].controls_error else (None,))
     ]
     return {"rows": rows, "notes": _compared(rows)}
 
@@ -63,7 +64,7 @@ def _row(
     problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
     run_to(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), asked["limit"])
     state, seconds, share = run_to(problem, kernel, scenario.time.end, asked["limit"])
-    grows = INTEGRATORS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
+    grows = METHODS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
     row: Row = {
         "name": integrator,
         "problem": known.name,
@@ -73,7 +74,7 @@ def _row(
         "tolerance": tolerance,
         "steps": state.step,
         "rejected": state.solver_statistics.rejected,
-        "sweeps": state.solver_statistics.stages or (state.step if INTEGRATORS[integrator].bounded_by_stability else 0),
+        "sweeps": state.solver_statistics.stages or (state.step if METHODS[integrator].bounded_by_stability else 0),
         "iterations": state.solver_statistics.iterations,
         "share": share,
         "ran": seconds,

@@ -19,7 +19,8 @@ class Chart {
   // curves: { name, x, y }; mark: a place on the axis; label: of the axis; unit: of a time.
   draw(curves, mark, label, unit) {
     const { context, width, height } = prepared(this.canvas);
-    const whole = { left: EDGE.left, top: EDGE.top, width: width - EDGE.left - EDGE.right, height: height - EDGE.top - EDGE.bottom };
+    const names = this.layOutNames(context, curves, width), top = EDGE.top + names.height;
+    const whole = { left: EDGE.left, top, width: width - EDGE.left - EDGE.right, height: height - top - EDGE.bottom };
     let [low, high, least, greatest] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const { x, y } of curves) {
       for (let i = 0; i < x.length; i++) {
@@ -45,21 +46,24 @@ class Chart {
       }
       context.stroke();
       context.textBaseline = "top";
-      context.textAlign = "right";
-      this.outlined(context, name, whole.left + whole.width - 4, whole.top + 2 + 13 * n);
+      context.textAlign = "left";
+      context.fillText(name, names.places[n].x, names.places[n].y);
     });
-    context.textAlign = "left";
     if (mark === null) return;
     context.fillStyle = themeColour("ink");
     context.fillRect(across(Math.min(high, Math.max(low, mark))) - 0.5, whole.top, 1, whole.height);
   }
 
-  // Text that curves do not hide.
-  outlined(context, text, x, y) {
-    context.strokeStyle = themeColour("panel");
-    context.lineWidth = 4;
-    context.strokeText(text, x, y);
-    context.fillText(text, x, y);
+  // Where the names of curves stand: in lines above them, as many as fit into each.
+  layOutNames(context, curves, width) {
+    let [x, y] = [EDGE.left, 2];
+    const places = curves.map(({ name }) => {
+      const wide = context.measureText(name).width + 14;
+      if (x > EDGE.left && x + wide > width) [x, y] = [EDGE.left, y + 13];
+      x += wide;
+      return { x: x - wide, y };
+    });
+    return { places, height: y + 8 };
   }
 
   drawAxes(context, whole, x, y, across, up, label) {

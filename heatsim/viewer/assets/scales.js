@@ -3,7 +3,7 @@
 
 const CLOCK = { h: [1, 2, 3, 6, 12, 24, 48, 120, 240], min: [1, 2, 5, 10, 15, 30, 60, 120] };
 
-// About `count` round numbers between two ends, of hours and minutes those of a clock.
+// About `count` round numbers between two ends, two at least; of hours and minutes those of a clock.
 function ticks(low, high, count, unit) {
   const span = high - low;
   if (!(span > 0)) return [low];
@@ -12,7 +12,7 @@ function ticks(low, high, count, unit) {
   const step = [...clock, ...round].find((each) => each >= rough * (1 - 1e-9));
   const found = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * span; n++) found.push(n * step);
-  return found;
+  return found.length > 1 ? found : ticks(low, high, 2 * Math.max(1, count), unit);
 }
 
 // Digits after the point that tell the ticks of a scale apart.

@@ -27,7 +27,8 @@ class Section {
     this.canvas = figure.querySelector("canvas");
     this.place = null;
     this.ratio = viewer.span(this.across) / viewer.span(this.up); // width over height, as far as that can be drawn
-    this.stretched = this.ratio > STEEPEST || this.ratio < 1 / STEEPEST;
+    const { lengths } = viewer.about, alike = lengths[this.across] === lengths[this.up];
+    this.stretched = !alike || this.ratio > STEEPEST || this.ratio < 1 / STEEPEST;
     figure.style.setProperty("--ratio", this.stretched ? 1 : this.ratio);
     this.listen();
   }
@@ -64,11 +65,12 @@ class Section {
     drawn.context.putImageData(picture, Math.round(place.left * drawn.ratio), Math.round(place.top * drawn.ratio));
     this.drawAxes(drawn.context, place);
     this.drawCross(drawn.context, place);
-    const { symbols, length } = viewer.about, at = viewer.cursor[this.normal];
+    const { symbols, lengths } = viewer.about, at = viewer.cursor[this.normal];
+    const units = [...new Set([lengths[this.across], lengths[this.up]])].join(" and ");
     const stretched = place.stretched ? ", not to scale" : "";
     this.caption.textContent =
-      `${symbols[this.normal]} = ${viewer.tidyPlace(at, this.normal)} ${length}   (${symbols[this.across]} to the right, ` +
-      `${symbols[this.up]} up, ${length}${stretched})`;
+      `${symbols[this.normal]} = ${viewer.tidyPlace(at, this.normal)} ${lengths[this.normal]}   ` +
+      `(${symbols[this.across]} to the right, ${symbols[this.up]} up, ${units}${stretched})`;
   }
 
   layOut(width, height) {

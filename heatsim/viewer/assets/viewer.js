@@ -203,11 +203,11 @@ class Viewer {
 
   draw() {
     const { about, frame } = this;
+    this.drawReadout();
+    this.drawControls(); // which leave the colour bar more room or less
     this.sections.forEach((section) => section.draw());
     if (this.volume) this.volume.draw();
     drawColourBar(byId("scale").querySelector("canvas"), this.scale, `${about.field}${about.unit && ` (${about.unit})`}`);
-    this.drawReadout();
-    this.drawControls();
     this.drawChart();
     const time = this.timeOf(frame);
     byId("clock").textContent = time === null ? "steady state" : `${tidy(time, this.timeDigits())} ${about.time.unit}`;
@@ -225,7 +225,7 @@ class Viewer {
   drawReadout() {
     const { about, frame } = this, i = this.index(), { ids, names } = this.materials, value = this.valueOf(frame, i);
     byId("value").textContent = value === null ? "not solved" : this.withUnit(value, frame.digits);
-    const places = this.cursor.map((place, axis) => `${about.symbols[axis]} = ${this.tidyPlace(place, axis)} ${about.length}`);
+    const places = this.cursor.map((place, axis) => `${about.symbols[axis]} = ${this.tidyPlace(place, axis)} ${about.lengths[axis]}`);
     byId("place").textContent = [...places, ids ? names[ids[i]] : ""].join("\n");
   }
 
@@ -242,7 +242,7 @@ class Viewer {
     byId("cut").parentElement.hidden = cutAxis === null;
     if (cutAxis === null) return;
     byId("cut-shown").textContent =
-      `${about.symbols[cutAxis]} = ${this.tidyPlace(this.placeAt(cutAxis, cut), cutAxis)} ${about.length}`;
+      `${about.symbols[cutAxis]} = ${this.tidyPlace(this.placeAt(cutAxis, cut), cutAxis)} ${about.lengths[cutAxis]}`;
   }
 
   drawChart() {
@@ -267,7 +267,7 @@ class Viewer {
     }
     const symbol = this.about.symbols[axis];
     this.profileAxis = axis;
-    this.chart.draw([{ name: `along ${symbol}`, x, y }], this.cursor[axis], `${symbol} (${this.about.length})`);
+    this.chart.draw([{ name: `along ${symbol}`, x, y }], this.cursor[axis], `${symbol} (${this.about.lengths[axis]})`);
   }
 
   // The frame nearest to a place on the chart, or the place itself where that is one in space.
