@@ -12,11 +12,9 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from heatsim.bench import harness
-from heatsim.bench.children import start_peer
 from heatsim.tables import Row, TableColumn, number, ratio_columns
 
 PEERS = ("heatsim", "c_openmp", "devito", "pystencils", "jax", "torch", "numpy", "pypde")
@@ -66,20 +64,23 @@ def main() -> int:
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             environment = ENVIRONMENT | {"TMPDIR": folder, "PEERS_PROBLEM": given.problem}
-            contenders = []
-            for name in harness.chosen(given.peer or (), PEERS):
-                python, about = None if name == "heatsim" else given.peers_python, {"precision": precision}
-                words = (name, ",".join(map(str, cores)))
-                peer = stack.enter_context(
-                    start_peer(python, "peers.explicit", *words, threads=given.threads, **environment)
-                )
-                verify = partial(harness.verified_by, peer, about, given.size, precision)
-                contenders.append(harness.Contender(name, harness.holding(peer.run), verify, about))
+            contenders = harness.start_contenders(
+                stack,
+                "peers.explicit",
+                harness.chosen(given.peer or (), PEERS),
+                given.peers_python,
+                verify=(given.size, precision),
+                about={"precision": precision},
+                words=[",".join(map(str, cores))],
+                threads=given.threads,
+                **environment,
+            )
             found = harness.race(
                 contenders,
                 "heatsim".__eq__,
                 seconds=given.seconds,
                 batch=BATCH,
+                warm=False,  # by their verification
                 rounds=given.rounds,
                 repetitions=given.steps,
             )

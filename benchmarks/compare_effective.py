@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.bench import harness
-from heatsim.bench.children import Peer, start_peer
+from heatsim.bench.children import Peer
 from heatsim.tables import Row, TableColumn, digits, number, ratio_columns
 
 PEERS = ("heatsim", "taufactor", "porespy")
@@ -76,20 +76,23 @@ def main() -> int:
         with ExitStack() as stack:
             file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image.npy"
             np.save(file, medium(kind, given.size, given.void))
-            contenders, about, values = [], {"medium": kind}, list[float]()
-            for name in harness.chosen(given.peer or (), PEERS):
-                python = None if name == "heatsim" else given.peers_python
-                here = {"PYTHONPATH": str(Path(__file__).parent)}
-                peer = stack.enter_context(start_peer(python, "peers.effective", name, threads=given.threads, **here))
-                verify = partial(harness.verified_by, peer, about, str(file), given.device, given.threads)
-                after = partial(judged, peer, values, given.agree)
-                contenders.append(harness.Contender(name, harness.holding(peer.run), verify, about, after))
-            options = {"rounds": given.rounds, "patience": PATIENCE, "batch": 0, "repetitions": 1}
+            contenders = harness.start_contenders(
+                stack,
+                "peers.effective",
+                harness.chosen(given.peer or (), PEERS),
+                given.peers_python,
+                verify=(str(file), given.device, given.threads),
+                about={"medium": kind},
+                after=partial(judged, list[float](), given.agree),
+                threads=given.threads,
+                PYTHONPATH=str(Path(__file__).parent),
+            )
+            options = {"rounds": given.rounds, "patience": PATIENCE, "warm": False, "repetitions": 1}
             rows += harness.race(contenders, "heatsim".__eq__, seconds=0.0, **options)
     return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["medium"]), rows)
 
 
-def judged(peer: Peer, values: list[float], agree: float) -> Row:
+def judged(values: list[float], agree: float, peer: Peer) -> Row:
     """The conductivity that a peer found, which has to agree with that of the first one."""
     values.append(float(peer.ask("found")))
     off = abs(values[-1] / values[0] - 1.0) if values[0] else abs(values[-1])

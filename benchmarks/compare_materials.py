@@ -163,7 +163,7 @@ def main() -> int:
         for kernel in harness.chosen(given.kernel or (), KERNELS[given.device]):
             about = {"precision": precision, "kernel": kernel}
             constant = prepare("constant", precision, kernel, given.size)
-            for kind in harness.chosen(given.problem or (), PROBLEMS):
+            for kind in harness.chosen(["constant", *given.problem] if given.problem else (), PROBLEMS):
                 steps = cache(partial(prepare, kind, precision, kernel, given.size))  # held ready through all rounds
                 contenders = [harness.Contender("constant", harness.holding(constant), about=about)]
                 if kind != "constant":

@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from heatsim.bench import harness
-from heatsim.bench.children import start_peer
 from heatsim.tables import Row, TableColumn, number, number_columns, ratio_columns
 
 PEERS = ("heatsim", "heatsim_gpu", "pyamg", "scipy")
@@ -50,15 +48,18 @@ def main() -> int:
     rows: list[Row] = []
     for problem in harness.chosen(given.problem or (), PROBLEMS):
         with ExitStack() as stack:
-            contenders = []
-            for name in harness.chosen(given.peer or (), PEERS):
-                python = None if name.startswith("heatsim") else given.peers_python
-                here = {"PYTHONPATH": str(Path(__file__).parent)}
-                peer = stack.enter_context(start_peer(python, "peers.steady", name, threads=given.threads, **here))
-                about, found = {"problem": problem}, partial(peer.ask, "found")
-                verify = partial(harness.verified_by, peer, about, given.size, problem)
-                contenders.append(harness.Contender(name, harness.holding(peer.run), verify, about, found))
-            options = {"rounds": given.rounds, "patience": PATIENCE, "batch": 0, "repetitions": 1}
+            contenders = harness.start_contenders(
+                stack,
+                "peers.steady",
+                harness.chosen(given.peer or (), PEERS),
+                given.peers_python,
+                verify=(given.size, problem),
+                about={"problem": problem},
+                after=lambda peer: dict(peer.ask("found")),
+                threads=given.threads,
+                PYTHONPATH=str(Path(__file__).parent),
+            )
+            options = {"rounds": given.rounds, "patience": PATIENCE, "warm": False, "repetitions": 1}
             rows += harness.race(contenders, "heatsim".__eq__, seconds=0.0, **options)
     return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["problem"]), rows)
 

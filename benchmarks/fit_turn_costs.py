@@ -138,7 +138,13 @@ def fitted(work: np.ndarray, cycles: np.ndarray) -> TurnCosts:
 def main() -> int:
     """Time, count, fit, and deal out anew, round after round."""
     parser = harness.options(
-        __doc__, size=512, precision="float32", problem=list(compare_materials.PROBLEMS), rounds=3, seconds=0.1
+        __doc__,
+        device="cuda",
+        size=512,
+        precision="float32",
+        problem=list(compare_materials.PROBLEMS),
+        rounds=3,
+        seconds=0.1,
     )
     parser.add_argument("--materials", type=int, default=1, help="materials in cubes [1]")
     parser.add_argument("--layers", type=int, default=0, help="layers along z in place of cubes")

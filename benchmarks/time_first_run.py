@@ -67,7 +67,7 @@ def main() -> int:
             harness.Contender(cache, harness.holding(partial(runs.run, cache)), after=partial(_cpu, runs.cpu[cache]))
             for cache in runs.cpu
         ]
-        rows = harness.race(contenders, "empty".__eq__, seconds=0.0, batch=0, rounds=given.rounds, repetitions=1)
+        rows = harness.race(contenders, "empty".__eq__, seconds=0.0, warm=False, rounds=given.rounds, repetitions=1)
     for row in rows:
         row.pop("doubt", None)  # the table has no ratio
     return harness.finish(given, harness.Layout(COLUMNS), rows)

@@ -13,16 +13,18 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from heatsim.bench import machine
-from heatsim.bench.children import ChildError, Missing, Peer, run_on_all_cores
+from heatsim.bench.children import ChildError, Missing, Peer, run_on_all_cores, start_peer
 from heatsim.bench.timing import ROUNDS, Clock, Prepare, Work, host_clock, time_interleaved
-from heatsim.errors import RequestError
+from heatsim.errors import HeatsimError, RequestError
 from heatsim.store.atomic import write_atomically
 from heatsim.tables import Row, TableColumn, Tell, check_folders, markdown, number, print_table, write_section
 
@@ -56,6 +58,28 @@ def holding(work: Work) -> Prepare:
     return lambda: work
 
 
+def start_contenders(
+    stack: ExitStack,
+    module: str,
+    names: Iterable[str],
+    python: str,
+    verify: Sequence[object],
+    about: Row,
+    after: Callable[[Peer], Row] = lambda peer: {},
+    words: Sequence[object] = (),
+    **environment: Any,
+) -> list[Contender]:
+    """A contender for each peer of a module: heatsim in this Python, the others in another. verify: what its `verify`
+    is given; about: its row; after: what it says once it was timed; words and environment: of its process."""
+    found = []
+    for name in names:
+        own, row = name.startswith("heatsim"), dict(about)
+        peer = stack.enter_context(start_peer(None if own else python, module, name, *words, **environment))
+        asking = partial(verified_by, peer, row, *verify)
+        found.append(Contender(name, holding(peer.run), asking, row, partial(after, peer)))
+    return found
+
+
 def verified_by(peer: Peer, about: Row, *arguments: object) -> str:
     """What a peer says is wrong with its solution, "" if nothing; what else it says goes into its row."""
     try:
@@ -79,6 +103,7 @@ def race(
     batch: int = 1,
     rounds: int = ROUNDS,
     patience: float = inf,
+    warm: bool = True,
     repetitions: int | None = None,
 ) -> list[Row]:
     """A row for each contender, verified first and then timed in turn: see `time_interleaved`.
@@ -111,6 +136,7 @@ def race(
         batch=batch,
         rounds=rounds,
         patience=patience,
+        warm=warm,
         repetitions=repetitions,
         failures=(failures := dict[str, str]()),
     )
@@ -125,8 +151,11 @@ def race(
             "best": timing.best,
             "times": None if best is None else timing.median / best.median,
             "doubt": timing.doubt or ("" if best is None else best.doubt),
-            **fit[name].after(),
         }
+        try:
+            rows[name] |= fit[name].after()
+        except Exception as error:
+            rows[name]["failed"] = f"{type(error).__name__}: {error}"
     return list(rows.values())
 
 
@@ -356,7 +385,7 @@ def blocks_and_occupancy(row: Row) -> str:
 MEANINGS = {
     "device": "where to compute",
     "size": "cells along each axis",
-    "precision": "float32, float64 or both",
+    "precision": "of the numbers",
     "problem": "a problem, may be repeated [all]",
     "kernel": "a kernel, may be repeated [all]",
     "peer": "a program, may be repeated [all]",
@@ -369,12 +398,29 @@ MEANINGS = {
 }
 
 
-def options(doc: str, **offered: Any) -> argparse.ArgumentParser:
+class ScriptParser(argparse.ArgumentParser):
+    """Ends with one message where a number is not above 0, or a GPU is asked for and missing (exit codes 2 and 4)."""
+
+    def parse_args(self, *given: Any) -> argparse.Namespace:  # type: ignore[override]
+        """The options, and the load of the machine before the start."""
+        found: argparse.Namespace = super().parse_args(*given)
+        for name in ("size", "threads", "rounds", "seconds", "steps"):
+            value = getattr(found, name, None)
+            if value is not None and not 0 < value < inf:
+                self.error(f"--{name} {value}: expected a number above 0")
+        try:
+            machine.pick_device(getattr(found, "device", "cpu"))
+        except HeatsimError as error:
+            self.exit(error.exit_code, f"{self.prog}: {error}\n")
+        found.load = os.getloadavg()[0]
+        return found
+
+
+def options(doc: str, **offered: Any) -> ScriptParser:
     """The parser of a script, with the options that it offers, and --json: the default of each, or what it may be
     (repeated; all unless asked for)."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.set_defaults(load=os.getloadavg()[0])
-    allowed = {"device": ["cpu", "cuda"], "precision": [*PRECISIONS, "both"]}
+    parser = ScriptParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    allowed = {"device": ["cpu", "cuda"], "precision": [*PRECISIONS, *["both"] * (offered.get("precision") == "both")]}
     for name, default in {**offered, "json": None}.items():
         option, meaning = "--" + name.replace("_", "-"), MEANINGS[name]
         if isinstance(default, Collection) and not isinstance(default, str):

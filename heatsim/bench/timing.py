@@ -93,6 +93,7 @@ def time_interleaved(
     batch: int = 1,
     rounds: int = ROUNDS,
     patience: float = inf,
+    warm: bool = True,
     repetitions: int | None = None,
     failures: dict[str, str] | None = None,
 ) -> dict[str, Timing]:
@@ -100,8 +101,8 @@ def time_interleaved(
 
     A subject is made ready for each round, and let go before the next is made ready. The number of repetitions is found
     in the first round unless it is given: a multiple of `batch`, and of LONG_RUN_BATCHES batches if it is more than
-    these, so that what a kernel does once for several repetitions is seldom done for fewer. Without a `batch` nothing
-    is warmed up. A subject that has taken more than `patience` seconds in all sits out the remaining rounds. One that
+    these, so that what a kernel does once for several repetitions is seldom done for fewer. Unless `warm`, there is no
+    warm-up. A subject that has taken more than `patience` seconds in all sits out the remaining rounds. One that
     raises ends all, unless there are `failures` to enter it in: the others go on then.
     """
     counts: dict[str, int] = {}
@@ -114,7 +115,7 @@ def time_interleaved(
             begun = time.perf_counter()
             try:
                 work = prepare()
-                if batch:
+                if warm:
                     work(batch)
                 if name not in counts:
                     counts[name] = repetitions or _repetitions(work, clock, seconds, batch)

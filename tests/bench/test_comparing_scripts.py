@@ -33,7 +33,7 @@ def refuse() -> str:
 
 
 def race(*contenders: harness.Contender) -> list[dict[str, Any]]:
-    return harness.race(contenders, "mine".__eq__, seconds=0.0, batch=0, rounds=3, repetitions=1)
+    return harness.race(contenders, "mine".__eq__, seconds=0.0, warm=False, rounds=3, repetitions=1)
 
 
 def test_a_race_says_who_was_timed_who_failed_and_who_was_not_there() -> None:
@@ -67,7 +67,7 @@ def test_no_ratio_is_made_of_rounds_that_are_short_or_spread(seconds: list[float
         [contender("heatsim", [2.0] * 3), contender("devito", seconds), contender("pystencils", [], refuse)],
         "heatsim".__eq__,
         seconds=0.0,
-        batch=0,
+        warm=False,
         rounds=3,
         repetitions=1,
     )

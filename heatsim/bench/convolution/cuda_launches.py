@@ -38,7 +38,7 @@ class CudaLaunches(NamedTuple):
 
     def resources(self) -> dict[str, float]:
         """What the kernel takes of a multiprocessor."""
-        return machine.multiprocessor_use(partial(self.kernel.resources, self.block))
+        return machine.multiprocessor_use(lambda: self.kernel.resources(self.block))
 
 
 def prepare_launches(kernel: str, problem: ConvolutionProblem, field: Array, weights: np.ndarray) -> CudaLaunches:
