@@ -324,7 +324,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
 
 def accurate_step(problem: Problem, tolerance: float) -> float:
     """The longest step with which explicit Euler is stable and must be accurate enough, s."""
-    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, *_ = problem.accurate_explicit_steps(tolerance)
     growing = longest_explicit_step(problem, tolerance)
     return min(problem.largest_step, after_jump.step, for_inputs, growing) * (1 - 1e-9)
 
@@ -334,7 +334,7 @@ def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     if not allows_explicit_steps(problem):
         return "would need shorter steps to be stable"
     step = problem.scenario.time.end / steps
-    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, *_ = problem.accurate_explicit_steps(tolerance)
     if step > after_jump.step:
         since = f" from the jump of an input at t = {after_jump.jump:g} s" if after_jump.jump > 0.0 else ""
         until = "on to" if since else "before"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, inf, isfinite
+from math import ceil, inf, isfinite, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +41,7 @@ MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes an
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
 # distribution in time: a step with the error of one at age t is PASSES s/t times as long.
 PASSES = 1.5
+USUAL_TOLERANCE = 1e-3  # where the scenario leaves it out
 MAX_EVENTS = 10_000  # that are looked at one by one
 
 
@@ -298,12 +299,16 @@ def step_share(tolerance: float, order: int, error_constant: float) -> float:
 
 def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
     """The steps and sweeps that a run under error control would take: each step is `share` of the time since its inputs
-    last started afresh, and at most `longest` s; sweeps_of: those of a step of so many seconds."""
+    last started afresh, and at most `longest` s, or what follows inputs that swing; sweeps_of: those of a step of so
+    many seconds."""
     found = problem.events()
     events, restarts = found.after_start, found.restarts
     if len(events) > MAX_EVENTS:
         longest = min(longest, problem.scenario.time.end / len(events))
         events = tuple(sorted({*restarts, events[-1]}))
+    swings = problem.accurate_explicit_steps(problem.scenario.time.tolerance or USUAL_TOLERANCE).swings
+    if swings > 0.0:  # a wave passes a place as a bell does whose standard deviation is its period over 2 pi
+        longest = min(longest, PASSES * share * problem.scenario.time.end / (pi * swings))
     least = min(problem.stability_limit, longest)
     now, born, steps, sweeps = 0.0, 0.0, 0, 0
     for event in events:

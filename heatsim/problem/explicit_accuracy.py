@@ -23,6 +23,7 @@ from heatsim.scenario.expressions.time_series import TimeSeries
 ERROR_CONSTANT = 0.27  # of the jump times dt/age: half the greatest x^2 exp(-x)
 PERIODS = 3.0  # in a run, of beams and of inputs whose change in time cannot be told from that with place
 LATENESS = 0.5  # of a step: how far Euler is behind inputs
+MAX_SWING_SAMPLES = 2**16
 JUMPS_REMEMBERED = 64  # before each jump: the errors of older ones have decayed
 
 
@@ -65,11 +66,13 @@ class InputsInTime(NamedTuple):
 
 class AccurateSteps(NamedTuple):
     """The longest explicit steps with which the error is below the tolerance, s: after jumps, and behind inputs.
-    fastest_input: s in which an input changes by its range at the least."""
+    fastest_input: s in which an input changes by its range at the least; swings: how often an expression goes through
+    its range in the run, at most, up and down."""
 
     after_jump: AfterJump
     for_inputs: float
     fastest_input: float
+    swings: float = 0.0
 
 
 def accurate_steps(
@@ -81,7 +84,7 @@ def accurate_steps(
     at_start = Changes(np.zeros(1), np.zeros(1), np.ones(1), 1.0, 1.0)
     switched = _switched(inputs.switches)
     found = [looks.after(each, each.sizes) for each in (at_start, switched)]
-    factors, mixed = inputs.factors()
+    (factors, mixed), swings = inputs.factors(), 0.0
     follow = [end / (pi * PERIODS)] if mixed else []  # s in which an input changes by its range
     for value, of_range in factors:
         temperature = of_range > 0.0 or value in inputs.temperatures
@@ -94,12 +97,23 @@ def accurate_steps(
         scale = max(scale, slope.spread, 0.0 if temperature else slope.scale)
         found.append(looks.after(changes, changes.sizes / (scale or inf)))
         follow.append(scale / slope.steepest if slope.steepest > 0.0 else inf)
+        swings = max(swings, _swings(value, end, scale, slope.steepest))
     for trace in inputs.traces:
         changes = ramps(np.repeat(trace.times, _twice(trace)), _closed(trace), end)
         follow.append(looks.behind(changes, changes.sizes / (changes.scale or inf)))
     after_jump = min((each for each in found if each is not None), default=NO_JUMP)
     fastest = min(follow, default=inf)
-    return AccurateSteps(after_jump, tolerance / LATENESS * fastest, fastest)
+    return AccurateSteps(after_jump, tolerance / LATENESS * fastest, fastest, swings)
+
+
+def _swings(value: Expression, end: float, scale: float, steepest: float) -> float:
+    """The way of an expression in t up and down, over its range `scale`; steepest: its slope, 1/s."""
+    if not (0.0 < end < inf and scale > 0.0 and 0.0 < steepest < inf):
+        return 0.0
+    count = min(MAX_SWING_SAMPLES, max(64, int(min(8.0 * steepest * end / scale, MAX_SWING_SAMPLES))))
+    with np.errstate(all="ignore"):
+        way = np.abs(np.diff(np.asarray(value(t=np.linspace(0.0, end, count + 1)), np.float64))).sum()
+    return float(way / scale) if np.isfinite(way) else 0.0
 
 
 def _switched(times: Iterable[float]) -> Changes:

@@ -196,6 +196,21 @@ def test_the_steps_foreseen_are_about_those_taken(integrator: str, method: str, 
     )
 
 
+@in_turn("integrator", ["implicit", "rkl2"])
+def test_the_steps_foreseen_in_waves_are_about_those_taken(integrator: str) -> None:
+    """Thirty waves, and a short pulse, which asks for no more steps than itself."""
+    wave = {"x_min": fixed("20 + 10*sin(2*pi*t/0.1)"), "x_max": fixed("20 + 5*exp(-((t - 1)/0.002)**2)")}
+    time: dict[str, Any] = {"integrator": integrator, "tolerance": 1e-3}
+    for boundary, of_waves in ((wave, True), ({"x_max": wave["x_max"]}, False)):
+        text = case([24, 1, 1], 3.0, initial=20.0, boundary=boundary)
+        problem = state_of(text, **time).problem.with_integrator("auto", 1e-3)
+        foreseen = next(each for each in advice(problem).estimates if each.integrator == integrator)
+        state = run(text, **time)
+        taken = state.step + state.solver_statistics.rejected
+        assert (taken > 500) == of_waves
+        assert taken / 3 < foreseen.steps < 3 * taken
+
+
 @in_turn("rows", [2, 400], ids=["straight", "curved"])
 @in_turn("integrator", ["implicit", "rkl2"])
 def test_the_steps_foreseen_under_a_moving_beam_are_about_those_taken(

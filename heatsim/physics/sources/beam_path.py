@@ -76,8 +76,9 @@ class BeamPath:
 
     @property
     def turns(self) -> frozenset[float]:
-        """Times at which the beam turns or changes its speed, and neither goes on nor off, s."""
-        return frozenset(self.times.tolist()).difference(self.switches)
+        """Times at which the beam turns or changes its speed, and neither goes on or off nor ends a jump, s."""
+        landings = self.times[1:][self.on & (self.speeds > self.top_speed)].tolist()
+        return frozenset(self.times.tolist()).difference(self.switches, landings)
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[BeamStop]:
         """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart or each
