@@ -81,13 +81,17 @@ class SpaceMeans:
 
     def plane(self, number: int) -> np.ndarray:
         """The means over the cells with a number along the first axis."""
-        found = np.zeros(self._shape[1:])
+        found, shape = None, self._shape[1:]
         for product in self._products:
             first, *others = product.window
             if first.start <= number < first.stop:
-                here = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
-                found[tuple(others)] += _times(tuple(here))
-        return found
+                term = _times(tuple(f[number - first.start if len(f) > 1 else 0] for f in product.factors))
+                if found is None and others == [slice(0, n) for n in shape]:
+                    found = np.add(term, 0.0, out=np.empty(shape))  # no pass that fills it with 0
+                else:
+                    found = np.zeros(shape) if found is None else found
+                    found[tuple(others)] += term
+        return np.zeros(shape) if found is None else found
 
     def at(self, *indices: np.ndarray) -> np.ndarray:
         """The means over some cells, of products that have no windows."""

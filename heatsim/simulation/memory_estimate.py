@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.scenario import Scenario
 
-BASE_BYTES = 215e6  # bytes of Python, NumPy, Numba and compiled kernels
+BASE_BYTES = 225e6  # bytes of Python, NumPy, Numba and compiled kernels,
+SOURCE_BYTES = 40e6  # and of those with sources
 PACKING_BYTES = 8e6  # of each thread that packs chunks of files
 COMPRESSION = 0.6  # share that packing leaves of a snapshot, typically
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
@@ -59,15 +60,15 @@ def _region_bytes(problem: Problem | None) -> int:
 def run_bytes(problem: Problem, device: str = "cpu") -> float:
     """Bytes of a whole run, on its device and beside it."""
     cells, itemsize, solves = problem.grid.cells, problem.dtype.itemsize, problem.scenario.time.solves
-    if solves:
-        beside = problem.class_bytes
+    if solves:  # the array in which snapshots are written stays
+        beside = problem.class_bytes + (0 if problem.scenario.time.is_steady else cells * itemsize)
     else:
         # A snapshot; a source; a field of enthalpies as temperatures, and while they are looked up.
         enthalpies = 2 if problem.tabulated is not None and find_material_dependence(problem.scenario) else 0
         beside = cells * itemsize * (1 + problem.volume_sources.holds_field + enthalpies)
     following = 0 if problem.temperature_sources is None else cells * SOURCE_BYTES_A_CELL[solves]
     following += cells * LOSS_BYTES_A_CELL if solves and problem.coefficients.losses is not None else 0
-    base = BASE_BYTES + PACKING_BYTES * thread_count()
+    base = BASE_BYTES + PACKING_BYTES * thread_count() + (SOURCE_BYTES if problem.scenario.sources else 0)
     return base + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels.stencil.cell_classes import classify_cells
+from heatsim_kernels.stencil.cell_classes import classify_cells, numbers_in
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import neighbours
 
@@ -45,3 +45,9 @@ def test_one_zone_on_equal_cells_is_one_kind() -> None:
     assert found.cells is None
     assert found.members.tolist() == [[0] * 10]
     assert found.counts.tolist() == [125]
+
+
+def test_the_numbers_in_some_cells_are_found_wherever_they_stand() -> None:
+    cells = np.random.default_rng(2).integers(0, 300, (3, 4, 5)).astype(np.uint16)
+    for part in (cells, cells[:, 1:, 2:3], cells[..., :0], np.full((2, 2, 3), 7)):
+        assert numbers_in(part, 300).tolist() == sorted(set(part.reshape(-1).tolist()))

@@ -19,6 +19,7 @@ from heatsim.geometry.axis_cells import Cells
 from heatsim.geometry.means_in_time import MeansInTime
 from heatsim.geometry.space_means import space_means
 from heatsim.integrators import make_field, start_integrator
+from heatsim.physics.initial_condition import InitialField
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Expression, loads
 from heatsim.simulation.state import State
@@ -309,3 +310,32 @@ def test_points_without_a_value_are_left_out_where_the_centre_has_one() -> None:
     assert np.isfinite(mean.values).all()
     whole = space_means(Expression.parse("1/(1 + x)", frozenset("x")), cells, {}).values().mean()
     assert whole == pytest.approx(log(2), rel=1e-6)
+
+
+def test_threads_that_share_an_initial_field_give_the_bits_of_one_in_two_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One pass for its range, one into the field: each took a second at 512 cells an axis, and there were four."""
+    text = CUBE.replace("[10, 8, 6]", "[24, 24, 24]").replace(
+        "initial.temperature = 300.0",
+        'initial.temperature = "300 + 9*exp(-3*(x*x + y)) - sqrt(x*x + y*y + z*z) + 2*(x*y*z > 0.01)"',
+    )
+    text = text.replace(
+        'regions = [{ material = "m" }]',
+        'regions = [{ material = "m" }, { material = "m", initial = "300 + x*y",'
+        " box = { lower = [0, 0, 0], upper = [0.6, 0.6, 0.6] } }]",
+    )
+    passes: list[object] = []
+    inner = InitialField.of_planes
+    monkeypatch.setattr(InitialField, "of_planes", lambda *given: (passes.append(given), inner(*given))[1])
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr("heatsim.threads.MANY", 1)
+        monkeypatch.setattr("heatsim.threads.thread_count", lambda count=threads: count)
+        body = problem(text)
+        body.warnings()
+        state = State(body, make_field(body, "cpu"))
+        found.append((state.temperature().tobytes(), body.initial.range(), state.extent_at_start))
+        assert len(passes) == 2
+        passes.clear()
+    assert found[0] == found[1]

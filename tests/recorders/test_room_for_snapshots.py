@@ -23,6 +23,7 @@ from heatsim.simulation import checkpointing
 from heatsim.simulation.run import run_scenario
 from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
+from heatsim.store.snapshots import read_snapshot
 
 
 @pytest.mark.parametrize(("extra", "waits"), [((), False), ((flux,), True)], ids=["captures", "derived fields"])
@@ -69,6 +70,44 @@ def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
     with pytest.raises(NotFiniteError, match="step 0, t = 0 s"):
         writer.close()
     assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 1
+
+
+def test_snapshots_share_one_array_and_none_is_overwritten_before_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a GPU runs short of memory for captures while some of them are on their way through that array."""
+    problem, writer = build_problem(loads(SCENARIO)), Writer()
+    state, made = State(problem, make_field(problem, "cpu")), 0
+
+    def make(*given: object) -> np.ndarray:
+        nonlocal made
+        made += 1
+        return np.empty(problem.grid.shape, problem.dtype)
+
+    monkeypatch.setattr(snapshots, "made", make)
+    monkeypatch.setattr(state.field, "device", "cuda")
+    recorder, release = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer), threading.Event()
+    with writer.room(0) as submit:
+        submit(release.wait)
+    values = []
+    for number in range(3):
+        state.field.now[:] = number
+        now = state.temperature()
+        values.append(now)
+        captured = number < 2
+
+        def fetch(room: np.ndarray, now: np.ndarray = now) -> np.ndarray:
+            room[...] = now
+            return room
+
+        monkeypatch.setattr(state, "capture", (lambda given=fetch: given) if captured else lambda: None)
+        if not captured:
+            threading.Timer(0.1, release.set).start()
+        recorder.record(state)
+    writer.close()
+    paths = sorted((tmp_path / "run" / "snapshots").iterdir())
+    assert all(np.array_equal(read_snapshot(p).temperature, v) for p, v in zip(paths, values, strict=True))
+    assert made == 1
 
 
 def test_the_seconds_of_the_steps_hold_no_wait_for_the_writer_and_no_checkpoint(

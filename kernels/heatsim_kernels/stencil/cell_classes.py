@@ -85,7 +85,7 @@ def numbers_in(cells: np.ndarray, count: int) -> np.ndarray:
     before, and indexing would make a copy of all in large integers."""
     seen = np.zeros(count, bool)
     for plane in cells:
-        seen[plane[:, 0]] = True
+        seen[plane[:, :1]] = True
         seen[plane[:, 1:][plane[:, 1:] != plane[:, :-1]]] = True
     return np.flatnonzero(seen)
 
