@@ -11,23 +11,23 @@ tolerance.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from heatsim.bench.rounds import LEAST_SECONDS
-from heatsim.integrators import make_field
+from heatsim.bench import harness
+from heatsim.bench.integrators.benchmark import run_to
+from heatsim.bench.timing import LEAST_SECONDS
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.preparing import recommend_integrator
-from heatsim.simulation.state import State
-from heatsim.simulation.time_loop import Progress, Timings, simulate
+from heatsim.tables import Row, TableColumn, number_columns
 
+INTEGRATORS = ("euler", "rkl2", "implicit")
 FINER = 10.0  # tolerances in that of the reference, or its steps in one of `euler`
+WARM_UP = 0.5  # s of a run before, which compiles
 SILICON = 'density = 2330.0, heat_capacity = 710.0, conductivity = "148*(300/(T + 273.15))**1.3"'
 COPPER = "density = 8900.0, heat_capacity = 385.0, conductivity = 400.0"
 RESIN = "density = 1900.0, heat_capacity = 1100.0, conductivity = 0.3"
@@ -49,9 +49,8 @@ class Case:
 
     def text(self) -> str:
         materials = "\n".join(f"materials.{name} = {{ {given} }}" for name, given in self.materials.items())
-        regions = ""
-        if "regions" not in self.others:
-            regions = f'regions = [{{ material = "{next(iter(self.materials))}" }}]'
+        first = next(iter(self.materials))
+        regions = "" if "regions" in self.others else f'regions = [{{ material = "{first}" }}]'
         return f"""
 temperature_unit = "degC"
 grid = {{ cells = {list(self.cells)}, size = {list(self.size)} }}
@@ -73,7 +72,7 @@ CHIP_BOX = "box = { lower = [0.002, 0.002, 0.003], upper = [0.004, 0.004, 0.004]
 CHIP = f"sources = [{{ region = {{ {CHIP_BOX} }}, power = 5.0 }}]"
 BOARD = 'regions = [{ material = "resin" }, { material = "silicon", where = "z > 0.003" }]\n'
 MM4 = (0.006, 0.006, 0.004)
-CASES = {
+PROBLEMS = {
     "heated cube": Case((48, 48, 48), (0.1, 0.1, 0.1), 60.0, {"aluminium": ALUMINIUM}, HOT),
     "decay of a bump": Case((48, 48, 48), (0.1, 0.1, 0.1), 5.0, {"copper": COPPER}, "", '"100*exp(-(x*x+y*y)/4e-4)"'),
     "thin sheet in air": Case((80, 80, 2), (0.1, 0.1, 0.001), 300.0, {"copper": COPPER}, AIR, '"20 + 500*x"'),
@@ -97,76 +96,72 @@ CASES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """seconds: in the time loop, the second time; finished: whether it came to its end."""
-
-    seconds: float
-    temperature: np.ndarray
-    finished: bool
+def _time_and_error(integrator: str, row: Row) -> str:
+    if integrator not in row:
+        return ""
+    error = row.get(f"{integrator} error")
+    return f"> {row[integrator]:.2f}" if error is None else f"{row[integrator]:.2f} ({error:.2f})"
 
 
-def run(problem: Problem, limit: float) -> Outcome:
-    kernel = "multigrid" if problem.scenario.time.solves else "cpu"
-    warm = State(problem, make_field(problem, kernel))
-    begun = time.perf_counter()
-    simulate(warm, [], Timings(), partial(_first_only, begun, 0.5))  # compiles
-    state, begun = State(problem, make_field(problem, kernel)), time.perf_counter()
-    finished = simulate(state, [], Timings(), partial(_first_only, begun, limit))
-    return Outcome(time.perf_counter() - begun, state.temperature().astype(np.float64), finished)
+COLUMNS = (
+    TableColumn("problem", lambda row: row["name"]),
+    *(TableColumn(f"{each}, s (error)", partial(_time_and_error, each)) for each in INTEGRATORS),
+    TableColumn("auto", lambda row: row["auto"]),
+    TableColumn("best", lambda row: row["fastest"]),
+    *number_columns(".2f", {"of best": "of_best"}),
+)
 
 
-def _first_only(begun: float, limit: float, progress: Progress) -> bool:
-    return progress.steps == 0 or time.perf_counter() - begun < limit
+def timed(problem: Problem, limit: float) -> tuple[float, np.ndarray | None]:
+    """Seconds in the time loop, and the temperature at the end; None where the run was cut short."""
+    kernel, end = "multigrid" if problem.scenario.time.solves else "cpu", problem.scenario.time.end
+    run_to(problem, kernel, end, WARM_UP)
+    state, seconds, share = run_to(problem, kernel, end, limit)
+    return seconds, state.temperature().astype(np.float64) if share == 1.0 else None
 
 
-def compare(name: str, case: Case, tolerance: float, limit: float) -> bool:
-    """Print the row of a problem; whether `auto` kept the tolerance."""
+def compare(name: str, tolerance: float, limit: float) -> Row:
+    """The row of a problem; errors in tolerances."""
     given = [f"time.tolerance={tolerance!r}"]
-    problem = build_problem(loads(case.text(), overrides=given))
-    finer = build_problem(loads(case.text(), overrides=[*given, "compute.precision=float64"]))
+    problem = build_problem(loads(PROBLEMS[name].text(), overrides=given))
+    finer = build_problem(loads(PROBLEMS[name].text(), overrides=[*given, "compute.precision=float64"]))
     if problem.melts:
         finer = finer.with_integrator("euler", tolerance, finer.largest_step / FINER)
     else:
         finer = finer.with_integrator("implicit", tolerance / FINER)
-    reference = run(finer, 10 * limit)
+    reference = timed(finer, 10 * limit)[1]
+    if reference is None:
+        return {"name": name, "failed": f"the reference takes more than {10 * limit:g} s", "auto": "", "fastest": ""}
     start = np.stack(list(problem.initial_planes())) + problem.reference
-    extent = max(start.max(), reference.temperature.max()) - min(start.min(), reference.temperature.min())
-    advice = recommend_integrator(problem, full=True)
-    outcomes = {}
-    for integrator in ("euler", "rkl2", "implicit"):
-        step = advice.step if integrator == "euler" else None
-        outcomes[integrator] = run(problem.with_integrator(integrator, tolerance, step), limit)
-    errors = {
-        each: float(np.abs(found.temperature - reference.temperature).max() / extent) if found.finished else np.inf
-        for each, found in outcomes.items()
-    }
-    good = {each: outcomes[each].seconds for each, error in errors.items() if error <= tolerance}
-    best = min(good, key=good.__getitem__) if good else advice.integrator
-    cells = "".join(_cells(found, errors[each] / tolerance, limit) for each, found in outcomes.items())
-    mine, fastest = outcomes[advice.integrator].seconds, outcomes[best].seconds
+    extent = max(start.max(), reference.max()) - min(start.min(), reference.min())
+    advice, row, good = recommend_integrator(problem, full=True), Row(name=name), dict[str, float]()
+    for each in INTEGRATORS:
+        step = advice.step if each == "euler" else None
+        row[each], found = timed(problem.with_integrator(each, tolerance, step), limit)
+        if found is not None:
+            row[f"{each} error"] = float(np.abs(found - reference).max() / extent) / tolerance
+            if row[f"{each} error"] <= 1.0:
+                good[each] = row[each]
+    mine = advice.integrator
+    best = min(good, key=good.__getitem__) if good else mine
+    row |= {"auto": mine, "fastest": best}
     # One run each: a ratio of times below a second would be that of the machine's other work.
-    short = advice.integrator != best and min(mine, fastest) < LEAST_SECONDS
-    ratio = "-" if short else f"{mine / fastest:.2f}"
-    ended = "" if reference.finished else "  (reference cut short)"
-    print(f"{name:24}{cells}  {advice.integrator:9}{best:9}{ratio:>7}{ended}", flush=True)
-    return errors[advice.integrator] <= tolerance
-
-
-def _cells(found: Outcome, error: float, limit: float) -> str:
-    return f"{found.seconds:9.2f}{error:7.2f}" if found.finished else f"{'> ' + format(limit, 'g'):>9}{'':7}"
+    if mine == best or min(row[mine], row[best]) >= LEAST_SECONDS:
+        row["of_best"] = row[mine] / row[best]
+    if mine not in good:
+        row["failed"] = f"auto takes {mine}, which errs by {row.get(f'{mine} error', np.inf):.2f} tolerances"
+    return row
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tolerance", type=float, default=1e-3)
+    """Run each problem by each integrator."""
+    parser = harness.options(__doc__, problem=PROBLEMS)
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="of the integrators [0.001]")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of a run [30]")
-    parser.add_argument("--case", choices=list(CASES), action="append")
     given = parser.parse_args()
-    heads = "".join(f"{each + ', s':>9}{'error':>7}" for each in ("euler", "rkl2", "implicit"))
-    print(f"{'problem':24}{heads}  {'auto':9}{'best':9}{'of best':>7}\n(errors in tolerances)")
-    right = [compare(name, CASES[name], given.tolerance, given.limit) for name in given.case or CASES]
-    return int(not all(right))
+    rows = [compare(name, given.tolerance, given.limit) for name in harness.chosen(given.problem or (), PROBLEMS)]
+    notes = ["errors: in tolerances; none where a run was cut short"]
+    return harness.finish(given, harness.Layout(COLUMNS), rows, notes)
 
 
 if __name__ == "__main__":

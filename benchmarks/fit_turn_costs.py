@@ -9,14 +9,13 @@ takes. The costs that fit them best are those of the next round; the first one h
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
-import click
 import compare_materials
 import numpy as np
 from heatsim_kernels.runtime.cuda.api import cuda, inlined, intrinsic
@@ -27,14 +26,14 @@ from heatsim_kernels.stencil.temporal.turn_kinds import moving_turns
 from llvmlite import ir
 from numba import float64, types
 
-from heatsim.bench.interleaved_timing import Subject, Work, clock_of, time_interleaved
+from heatsim.bench import harness
 from heatsim.bench.stencil import problems
-from heatsim.bench.stencil.kernels_under_test import find_kernel
-from heatsim.integrators import euler, make_field
-from heatsim.simulation.state import State
+from heatsim.bench.stencil.kernels import find_kernel
+from heatsim.bench.timing import Work, clock_of, time_interleaved
+from heatsim.tables import Row, TableColumn, number, number_columns
 
 STAGES = 16  # of a Runge-Kutta step
-build_untimed, problem_of = march.build, cache(compare_materials.problem)
+build_untimed = march.build
 
 
 @intrinsic
@@ -94,13 +93,6 @@ def problem(n: int, materials: int, layers: int, ledger: bool, by_cell: bool) ->
     return found._replace(coefficients=coefficients, forcing=forcing)
 
 
-def prepare_kind(kind: str, precision: str, n: int) -> Work:
-    """Make steps of a material of `compare_materials.py` ready to be taken."""
-    given = problem_of(kind, precision, (n, n, n))
-    state = State(given, make_field(given, "temporal"))
-    return lambda steps: euler.advance(state, 0.0, given.largest_step, 0, steps)
-
-
 def prepare(given: problems.TimedStencil, precision: str, stages: bool) -> Work:
     """Make steps, or stages, ready to be taken."""
     stepper = find_kernel("temporal").build(given.coefficients, np.dtype(precision))
@@ -143,54 +135,44 @@ def fitted(work: np.ndarray, cycles: np.ndarray) -> TurnCosts:
     return TurnCosts(*(float(cost / inside) for cost in costs))
 
 
-def tile_of(context: click.Context, option: click.Parameter, given: str | None) -> TemporalTile | None:
-    """The tile of an option."""
-    try:
-        return None if given is None else TemporalTile(*map(int, given.split(",")))
-    except (TypeError, ValueError):
-        raise click.BadParameter(f"{given!r}: expected four or five whole numbers, as 3,2,4,16,2") from None
-
-
-@click.command(help=__doc__)
-@click.option("--n", default=512, show_default=True, help="Cells along each axis.")
-@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
-@click.option("--materials", default=1, show_default=True)
-@click.option("--layers", default=0, show_default=True, help="Layers along z, 0 for cubes.")
-@click.option("--ledger", is_flag=True, help="Count the heat through all faces.")
-@click.option("--by-cell", is_flag=True, help="Give each boundary cell values of its own.")
-@click.option("--stages", is_flag=True, help="Take stages in place of steps.")
-@click.option("--kind", type=click.Choice(list(compare_materials.KINDS)), help="One of compare_materials.py instead.")
-@click.option(
-    "--tile", callback=tile_of, help="Steps, columns, rows, bands and planes ahead of a `TemporalTile`, as 3,2,4,16,2."
-)
-@click.option("--rounds", default=3, show_default=True)
-@click.option("--seconds", default=0.1, show_default=True, help="Time of a round.")
-def main(
-    n: int,
-    precision: str,
-    stages: bool,
-    kind: str | None,
-    tile: TemporalTile | None,
-    rounds: int,
-    seconds: float,
-    **options: Any,
-) -> None:
-    if tile is not None:
+def main() -> int:
+    """Time, count, fit, and deal out anew, round after round."""
+    parser = harness.options(
+        __doc__, size=512, precision="float32", problem=list(compare_materials.PROBLEMS), rounds=3, seconds=0.1
+    )
+    parser.add_argument("--materials", type=int, default=1, help="materials in cubes [1]")
+    parser.add_argument("--layers", type=int, default=0, help="layers along z in place of cubes")
+    parser.add_argument("--ledger", action="store_true", help="count the heat through all faces")
+    parser.add_argument("--by-cell", action="store_true", help="give each boundary cell values of its own")
+    parser.add_argument("--stages", action="store_true", help="take stages in place of steps")
+    parser.add_argument("--tile", help="steps, columns, rows, bands and planes ahead of a TemporalTile, as 3,2,4,16,2")
+    given = parser.parse_args()
+    if given.tile:
+        tile = TemporalTile(*map(int, given.tile.split(",")))
         march.tiles_for = lambda configuration: (tile,)
-    given = None if kind else problem(n, **options)
-    costs: TurnCosts | None = None
-    for _ in range(rounds):
+    kind, n = given.problem[0] if given.problem else None, given.size
+    fixed = None if kind else problem(n, given.materials, given.layers, given.ledger, given.by_cell)
+    costs, rows = None, list[Row]()
+    for _ in range(given.rounds):
         with sweeps_kept(costs) as kept:
-            take = prepare_kind(kind, precision, n) if given is None else prepare(given, precision, stages)
+            if fixed is None:
+                take = compare_materials.prepare(kind, given.precision, "temporal", n)
+            else:
+                take = prepare(fixed, given.precision, given.stages)
             take(3 * STAGES)  # warm
-            timing = time_interleaved([Subject("temporal", lambda take=take: take)], clock_of("cuda"), seconds, STAGES)
+            options = {"seconds": given.seconds, "batch": STAGES}
+            timing = time_interleaved({"temporal": harness.holding(take)}, clock_of("cuda"), **options)["temporal"]
         pieces, firsts = kept[-1]._plan(kept[-1]._everywhere)
         cycles = kept[-1]._heat_accounts.host()[0, : len(firsts) - 1]
         costs = fitted(work_of_blocks(kept[-1], pieces, firsts), cycles)
-        rate = n**3 / timing["temporal"].best / 1e9
-        fit = ", ".join(f"{name} {value:.2f}" for name, value in costs._asdict().items())
-        print(f"{rate:8.1f} G cells/s, busy {cycles.mean() / cycles.max():.3f}; these costs fit: {fit}", flush=True)
+        rows.append({"name": "temporal", "rate": n**3 / timing.best, "busy": cycles.mean() / cycles.max()})
+        rows[-1] |= costs._asdict()
+    columns = [TableColumn("G cells/s", number("rate", ".1f", 1e9)), *number_columns(".3f", {"busy": "busy"})]
+    columns += number_columns(".2f", {name: name for name in TurnCosts._fields})
+    return harness.finish(
+        given, harness.Layout(columns), rows, ["the costs of each row fit best, and deal out the next"]
+    )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,5 @@
 """What a sweep costs beside its runs: wall time of N tiny runs in one process, and of the runs themselves.
 
-    python benchmarks/time_sweep.py --runs 30
     python benchmarks/time_sweep.py --runs 1000
 
 A rod of 20 x 4 cells, 100 s by the integrator that `auto` takes. Each run's result must be that of a run of its own by
@@ -10,7 +9,6 @@ less the time that the runs say they took, for each run. The first run compiles 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -19,7 +17,9 @@ import time
 from pathlib import Path
 
 import heatsim
+from heatsim.bench import harness
 from heatsim.sweeps.table import read_sweep
+from heatsim.tables import Row, number_columns
 
 SCENARIO = """
 parameters = { h = 10.0, power = 5.0 }
@@ -32,6 +32,7 @@ sources = [{ power = "power" }]
 boundary = { x_max = { kind = "convection", coefficient = "h", ambient = 293.0 } }
 output = { snapshots = { count = 1 }, results = [{ name = "hottest", of = "max(T)" }] }
 """
+COLUMNS = number_columns(".1f", {"wall s": "wall", "ms a run": "each", "beside": "beside"})
 
 
 def swept(folder: Path, runs: int) -> tuple[float, list[float], list[float]]:
@@ -46,24 +47,23 @@ def swept(folder: Path, runs: int) -> tuple[float, list[float], list[float]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    """Verify a sweep, and time it."""
+    parser = harness.options(__doc__)
     parser.add_argument("--runs", type=int, default=30, help="runs of the sweep [30]")
-    runs = parser.parse_args().runs
+    given = parser.parse_args()
+    runs = given.runs
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "rod.toml").write_text(SCENARIO)
         swept(folder, 2)  # kernels are compiled
         wall, own, hottest = swept(folder, runs)
+        row: Row = {"name": f"{runs} runs", "wall": wall, "each": 1e3 * wall / runs}
+        row["beside"] = 1e3 * (wall - sum(own)) / runs
         for number in {0, runs // 2, runs - 1}:
             alone = heatsim.evaluate(folder / "rod.toml", {"h": 5.0 + 15.0 * number / (runs - 1)})["hottest"]
             if alone != hottest[number]:
-                print(f"FAILED: run {number} gave {hottest[number]!r}, and {alone!r} alone")
-                return 1
-    beside = 1e3 * (wall - sum(own)) / runs
-    print(
-        f"{runs} runs: {wall:.2f} s, {1e3 * wall / runs:.0f} ms a run, of which {beside:.1f} ms beside the run itself"
-    )
-    return 0
+                row["failed"] = f"run {number} gave {hottest[number]!r}, and {alone!r} alone"
+    return harness.finish(given, harness.Layout(COLUMNS), [row])
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@ from heatsim import __version__  # noqa: E402
 project = "heatsim"
 author = "The heatsim developers"
 version = release = __version__
-extensions = ["myst_parser", "sphinx_gallery.gen_gallery", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx_gallery.gen_gallery", "sphinx_copybutton"]
 exclude_patterns = [
     "gallery/scenarios",
     "gallery/*.md5",
     "gallery/*.py",
+    "gallery/*.ipynb",
     "gallery/*.zip",
     "gallery/*.json",
     "sg_execution_times.rst",
@@ -36,6 +37,14 @@ nitpicky = True
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]
+
+# Notebooks are kept without outputs, and executed here, each in a folder of its own.
+nb_execution_mode = "off" if os.environ.get("HEATSIM_GALLERY") == "none" else "force"
+nb_execution_in_temp = True
+nb_execution_timeout = 300  # s, of a cell
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where heatsim is
 
 OUTPUTS = ROOT / "build" / "gallery_runs"
 EXAMPLES = ROOT / "build" / "gallery_examples"
@@ -57,9 +66,9 @@ sphinx_gallery_conf = {
 
 # The tables of docs/index.md, as the contents of the site.
 CONTENTS = {
-    "": "getting-started",
+    "": "getting-started examples/notebook",
     "Guide": "guide/geometry guide/materials guide/boundaries guide/sources guide/quantities guide/time "
-    "guide/results guide/pictures guide/hotspots guide/running guide/sweeps guide/impedance guide/chips "
+    "guide/results guide/pictures guide/hotspots guide/running guide/programs guide/sweeps guide/impedance guide/chips "
     "guide/effective guide/clusters guide/trust guide/gpu guide/verification guide/benchmarks",
     "Gallery": "gallery/index",
     "Reference": "reference/scenario reference/results reference/cli reference/python glossary",
@@ -80,14 +89,15 @@ def contents() -> str:
 
 
 def prepare(app: Any, name: str, source: list[str]) -> None:
-    """Add the contents to the first page, and let links to files beside the documents download these."""
+    """Add the contents to the first page, and let links to files beside the documents, and those that say so, download
+    these."""
     if name == "index":
         source[0] += "\n\n" + contents()
     place = (DOCS / name).parent
 
     def changed(link: re.Match[str]) -> str:
         target = (place / link[2]).resolve()
-        if target.is_relative_to(DOCS):
+        if target.is_relative_to(DOCS) and not link[1].startswith("download"):
             return link[0]
         return f"{{download}}`{link[1]} <{link[2]}>`" if target.is_file() else link[1]
 

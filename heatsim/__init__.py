@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from heatsim.version import __version__ as __version__
+
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import numpy as np
     import xarray
@@ -25,7 +27,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.simulation.time_loop import Progress
     from heatsim.sweeps.gradients import Gradient
 
-__version__ = "0.1.0"
+
 __all__ = [
     "EffectiveConductivity",
     "Gradient",

@@ -39,7 +39,10 @@ def _made_again(kind: type[HeatsimError], args: tuple[Any, ...], state: dict[str
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing wrong with a scenario: where (file, line and column from 1, key) and what was expected and found."""
+    """One thing wrong with a scenario: where (file, line and column from 1, key) and what was expected and found.
+
+    For a value that came on top of the file, `file` says so: "--set time.end", in Python "override time.end".
+    """
 
     message: str
     key: str = ""
@@ -52,7 +55,8 @@ class Issue:
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
-        parts = [part for part in (place, self.key, self.message) if part]
+        key = "" if self.file in (f"--set {self.key}", f"override {self.key}") else self.key
+        parts = [part for part in (place, key, self.message) if part]
         return ": ".join(parts) + (f" ({self.hint})" if self.hint else "")
 
 
@@ -88,6 +92,11 @@ class InputFileError(HeatsimError):
         super().__init__(f"{path}: {message}")
         self.path = path
         self.message = message
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """That one, with its file."""
+        return (Issue(str(self).removeprefix(f"{self.path}: "), file=str(self.path)),)
 
 
 class RunFolderError(HeatsimError):

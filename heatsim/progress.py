@@ -37,10 +37,10 @@ class ProgressWords:
         """Seconds since computing began."""
         return self._clock.elapsed()
 
-    def look(self, progress: Progress) -> None:
-        """Read the field, so seldom that it takes no more than a fiftieth of the time."""
+    def look(self, progress: Progress, *, at_once: bool = False) -> None:
+        """Read the field, so seldom that it takes no more than a fiftieth of the time, or at once."""
         now = self._clock.elapsed()
-        if now < self._next_look:
+        if now < self._next_look and not at_once:
             return
         self._values = progress.look()
         self._next_look = now + max(_LOOK_EVERY, _LOOK_SHARE * (self._clock.elapsed() - now))
@@ -201,9 +201,9 @@ class ProgressInPlace:
 
     def __call__(self, progress: Progress) -> None:
         """Take note of the progress."""
-        self._last = progress
-        if self._words.elapsed() - self._drawn >= _DRAW_EVERY:
-            self._words.look(progress)
+        self._last, ended = progress, progress.time >= progress.end
+        if ended or self._words.elapsed() - self._drawn >= _DRAW_EVERY:
+            self._words.look(progress, at_once=ended)  # what is drawn last stays
             self._draw(progress)
 
     def _draw(self, progress: Progress) -> None:

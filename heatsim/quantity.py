@@ -142,3 +142,8 @@ class Quantity:
     def _told(self) -> re.Pattern[str]:
         longest_first = sorted(self._telling, key=len, reverse=True)
         return re.compile(rf"(?<![\w\"'./-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w\"'/.]\w|[\w\"'/])")
+
+
+def with_powers(unit: str) -> str:
+    """A unit with its powers written out, W m^-2 for W m-2 and W/(m^2 K) for W/(m2 K): UDUNITS and Pint read these."""
+    return re.sub(r"(?<=[A-Za-zµ°%])(-?\d+)", r"^\1", unit)

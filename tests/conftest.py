@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 
 import hypothesis
 import pytest
@@ -20,9 +21,21 @@ gc.set_threshold(100_000, 50, 100)
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(4, os.cpu_count() or 1)))
 
 
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    """Tests start with one thread, and some ask for more: kernels of several threads take twice as long to compile."""
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        numba.set_num_threads(1)
+
+
 def pytest_collection_finish() -> None:
     """What has been imported stays to the end."""
     gc.freeze()
+
+
+# Groups that take longest begin first: the last one keeps one process busy alone.
+LONGEST = {"ranks", "verify", "site", "browser", "simulated temporal", "simulated nonlinear", "tests/test_recipes.py"}
 
 
 def reason_without_gpu() -> str | None:
@@ -47,6 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:  # the tests of a file share compiled kernels: two processes would compile each of them twice
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group").args[0] not in LONGEST)  # type: ignore[union-attr]
     wanting = [item for item in items if item.get_closest_marker("gpu")]
     reason = reason_without_gpu() if wanting else None
     if reason:

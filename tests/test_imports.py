@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from helpers.in_turn import in_turn
 
 ROOT = Path(__file__).parents[1]
 TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "heatsim_kernels"}
@@ -33,10 +33,13 @@ ROOMS = {
     },
     "heatsim.progress": {"heatsim.plots", "IPython"},
     "heatsim.errors": {"heatsim.errors"},
+    "heatsim.methods": set(),
     "heatsim.quantity": set(),
     "heatsim.shown": set(),
+    "heatsim.version": set(),
+    "heatsim.threads": {"numpy"},
     "heatsim.scenario": {
-        "heatsim.integrators.INTEGRATORS",
+        "heatsim.methods",
         "heatsim.physics.boundary",
         "heatsim_kernels.stencil",  # names of the kernels; it imports nothing heavy
         "pydantic",
@@ -106,7 +109,7 @@ ROOMS = {
     "heatsim.viewer": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "heatsim.ranks", "numpy"},
-    "heatsim.ranks": {"heatsim.__version__", "heatsim.store", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
+    "heatsim.ranks": {"heatsim.store", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
@@ -219,11 +222,18 @@ ROOMS = {
     "heatsim_kernels.convolution": {"heatsim_kernels.runtime"},
     "heatsim_kernels.filter_bank": {"heatsim_kernels.runtime"},
 }
-FREE = {"heatsim.errors", "heatsim.quantity", "heatsim.shown"}  # for all rooms of heatsim
+# For all rooms of heatsim.
+FREE = {
+    "heatsim.errors",
+    "heatsim.methods",
+    "heatsim.quantity",
+    "heatsim.shown",
+    "heatsim.threads",
+    "heatsim.version",
+}
 KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
-    "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
     "heatsim.progress": {"heatsim.scenario", "heatsim.simulation.time_loop"},
     "heatsim.pictures": {"heatsim.scenario"},
@@ -319,9 +329,7 @@ def test_no_room_imports_what_the_table_does_not_allow() -> None:
     assert not bad, "\n".join(bad)
 
 
-@pytest.mark.parametrize(
-    "module", ["heatsim.physics.boundary.flux", "heatsim.scenario.boundary", "heatsim.scenario.base_model"]
-)
+@in_turn("module", ["heatsim.physics.boundary.flux", "heatsim.scenario.boundary", "heatsim.scenario.base_model"])
 def test_parts_below_the_scenario_are_imported_alone(module: str) -> None:
     """No circle through `heatsim.scenario`, and no kernel at start-up."""
     code = f"import sys, {module}; assert not {{'numba', 'heatsim.scenario.model'}} & sys.modules.keys()"
@@ -377,7 +385,7 @@ def test_one_file_alone_imports_numba_cuda() -> None:
     assert using == {"heatsim_kernels.runtime.cuda.api"}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("module", "source"),
     [
         ("heatsim.scenario.model", "import h5py"),
@@ -403,10 +411,10 @@ def test_one_file_alone_imports_numba_cuda() -> None:
         ("heatsim.recorders.probes", "import h5py"),
         ("heatsim.hotspots.finder", "from heatsim.store import slice_frames"),
         ("heatsim.hotspots.finder", "from heatsim.geometry.grid import CellGrid"),
-        ("heatsim.bench.stencil.rates", "from heatsim.problem import build"),
+        ("heatsim.bench.stencil.kernels", "from heatsim.problem import build"),
         ("heatsim.bench.harness", "import matplotlib.pyplot as plt"),
         ("heatsim.verification.report", "from heatsim.bench import harness"),
-        ("heatsim.bench.interleaved_timing", "from numba import cuda"),
+        ("heatsim.bench.timing", "from numba import cuda"),
         ("heatsim.geometry.grid", "from heatsim.store import folder"),
         ("heatsim.geometry.voxelise", "from heatsim.store.folder import RunFolder"),
         ("heatsim.geometry.interface_areas", "from heatsim.physics.materials import Materials"),
@@ -430,7 +438,7 @@ def test_a_planted_violation_is_found(module: str, source: str) -> None:
     assert len(violations(source, module)) == 1
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("module", "source"),
     [
         ("heatsim.scenario.model", "import json, tomllib\nimport numpy as np\nfrom heatsim.errors import Flaw"),
@@ -443,7 +451,7 @@ def test_a_planted_violation_is_found(module: str, source: str) -> None:
             "from heatsim.store.tables import CsvTable\nfrom heatsim.geometry.grid import CellGrid",
         ),
         (
-            "heatsim.bench.interleaved_timing",
+            "heatsim.bench.timing",
             "from heatsim_kernels.runtime.cuda.api import cuda\nfrom heatsim.store import atomic",
         ),
         ("heatsim.simulation.time_loop", "from heatsim.problem import Problem\nfrom heatsim.recorders import probes"),

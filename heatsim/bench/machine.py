@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,11 +44,6 @@ def require_memory(device: str, needed: int, what: str) -> None:
         raise HeatsimError(f"{what}: {error}") from None
 
 
-def name_of(device: str) -> str:
-    """The device in words, as tables are headed: a GPU's name, or the CPU and how many threads are used."""
-    return device_selection.gpu_name() if device == "cuda" else f"{_cpu_model()}, {device_selection.cpu_name()}"
-
-
 def multiprocessor_use(read: Callable[[], Resources]) -> dict[str, float]:
     """What a CUDA kernel takes of a multiprocessor, as it stands in a row; nothing on the simulator, which compiles
     nothing and has no resources to `read`."""
@@ -67,32 +63,6 @@ def multiprocessor_use(read: Callable[[], Resources]) -> dict[str, float]:
     }
 
 
-def describe_machine(device: str) -> dict[str, Any]:
-    """All about this machine that a measurement may depend on, as it is now."""
-    found = {
-        "device": device,
-        "device_name": name_of(device),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "cpu": _cpu_model(),
-        "cpu_cores": os.cpu_count(),
-        "cpu_cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "threads": cpu_threads(),
-        "platform": platform.platform(),
-        "versions": _versions(),
-    }
-    return found | (_gpu() if device == "cuda" else {})
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()
-
-
 def cpu_threads() -> int:
     """Threads that CPU kernels use on a grid of any size worth it."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
@@ -100,13 +70,37 @@ def cpu_threads() -> int:
     return int(threads_for(sys.maxsize))
 
 
+def describe_machine(device: str) -> dict[str, Any]:
+    """All about this machine that a measurement may depend on, as it is now."""
+    gpu, cpu = device == "cuda", _cpu_model()
+    found = {
+        "device": device,
+        "device_name": device_selection.gpu_name() if gpu else f"{cpu}, {device_selection.cpu_name()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "cpu": cpu,
+        "cpu_cores": os.cpu_count(),
+        "cpu_cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "threads": cpu_threads(),
+        "platform": platform.platform(),
+        "versions": _versions(),
+    }
+    return found | (_gpu() if gpu else {})
+
+
+def _cpu_model() -> str:
+    lines: list[str] = []
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
+
+
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -117,25 +111,15 @@ def _gpu() -> dict[str, Any]:
     found: dict[str, Any] = {"gpu_memory_bytes": total, "gpu_memory_free_bytes": free}
     if SIMULATED:
         return found
-    gpu = cuda.get_current_device()
-    return found | {
-        "compute_capability": ".".join(map(str, gpu.compute_capability)),
-        "multiprocessors": int(gpu.MULTIPROCESSOR_COUNT),
-        "threads_a_multiprocessor": int(gpu.MAX_THREADS_PER_MULTIPROCESSOR),
-        "driver": _driver(),
-        "driver_cuda": ".".join(map(str, cuda.cudadrv.driver.get_version())),
-    }
+    version_of_cuda = ".".join(map(str, cuda.cudadrv.driver.get_version()))
+    return found | {"driver": _driver(), "driver_cuda": version_of_cuda}
 
 
 def _driver() -> str:
     """Version of the NVIDIA driver, or "unknown"."""
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        told = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True)
-        return told.stdout.split()[0]
-    except (OSError, subprocess.SubprocessError, IndexError):
-        pass
-    try:
+    with suppress(OSError, subprocess.SubprocessError, IndexError):
+        return subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout.split()[0]
+    with suppress(OSError, IndexError):
         return NVIDIA_DRIVER.read_text(encoding="utf-8").partition("Kernel Module")[2].split()[0]
-    except (OSError, IndexError):
-        return "unknown"
+    return "unknown"

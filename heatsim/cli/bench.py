@@ -42,16 +42,16 @@ def bench() -> None:
 
 @bench.command()
 @device_option
-@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
+@click.option("--size", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
 @_precision
-@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--kernel", multiple=True, metavar="NAME", help="A kernel of the device [all].")
 @click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
 @click.option(
     "--layers", default=0, metavar="N", help="Layers along z that several materials lie in [cubes of 64 cells]."
 )
 @click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
-@click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
+@click.option("--compile", is_flag=True, help="Time compiling too, cold and from the disk cache.")
 @click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
 @_json
 @write_option("docs/reports/performance.md", TABLE)
@@ -67,17 +67,16 @@ def stencil(**asked: Any) -> None:
 
 @bench.command()
 @device_option
-@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
+@click.option("--size", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
 @_precision
 @click.option(
     "--problem",
-    "problems",
     multiple=True,
     type=click.Choice(["planes", "lines", "separable", "banks", "relu", "pool"]),
     help="What to verify and time [all].",
 )
-@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
-@click.option("--mask", "masks", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
+@click.option("--kernel", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--mask", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
 @click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
 @click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
@@ -98,14 +97,12 @@ def convolution(**asked: Any) -> None:
 @_precision
 @click.option(
     "--problem",
-    "problems",
     multiple=True,
     type=click.Choice(["smooth", "stack", "warming"]),
     help="What to solve [all].",
 )
 @click.option(
     "--integrator",
-    "integrators",
     multiple=True,
     type=_IntegratorName(),
     help="What to solve it by [all].",
@@ -127,4 +124,6 @@ def integrators(**asked: Any) -> None:
 def _run(name: str, asked: dict[str, Any]) -> None:
     from heatsim.bench import harness
 
+    params = click.get_current_context().command.params  # click has them in the order of the command line
+    asked = {each.name: asked[each.name] for each in params if each.name in asked}
     sys.exit(harness.run_benchmark(name, asked, lambda line: click.echo(line, err=True)))

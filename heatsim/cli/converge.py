@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from heatsim.cli.options import as_json_option, overrides_option, scenario_file
+from heatsim.cli.options import as_json_option, load_file, overrides_option, scenario_file
 
 
 @click.command()
@@ -34,4 +34,5 @@ def converge(**asked: Any) -> None:
     """
     from heatsim.verification import convergence
 
-    sys.exit(convergence.run(asked, lambda line: click.echo(line, err=True)))
+    scenario = load_file(asked["file"], ["compute.precision=float64", *asked["overrides"]])
+    sys.exit(convergence.run(scenario, asked, lambda line: click.echo(line, err=True)))

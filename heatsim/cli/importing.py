@@ -43,7 +43,7 @@ def import_(
     heat spreader and heat sink are in cells, too.
     """
     from heatsim.imports.hotspot import HotspotFiles, import_hotspot
-    from heatsim.imports.scenarios import powers_file
+    from heatsim.imports.scenarios import powers_file, start_file
     from heatsim.imports.three_d_ice import Cooling, import_stack
     from heatsim.scenario import load
     from heatsim.scenario.toml.document import require_text
@@ -64,19 +64,21 @@ def import_(
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
         found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
-    text, blocks = found.toml, len(found.document["output"]["regions"])
+    text = found.toml
     try:
         require_text(text, target)
     except ScenarioError as error:
         raise RequestError(
-            f"{file}: {blocks} blocks are too many for a scenario file, about 4000 fit ({error})"
+            f"{file}: its blocks with a conductivity of their own are too many for a scenario ({error})"
         ) from None
-    if found.powers:
-        write_atomically(table, found.powers.encode())
+    for path, powers_of_blocks in found.tables.items():
+        write_atomically(path, powers_of_blocks.encode())
+    if found.start:
+        write_atomically(start_file(target), found.start)
     write_atomically(target, text.encode())
     for note in found.notes:
         click.echo(f"warning: {note}", err=True)
     cells_made = prod(load(target, trust=True).grid.cells)
     within = all(path.resolve().is_relative_to(target.parent.resolve()) for path in found.floorplans)
     command = f"heatsim run {target}{'' if within else ' --trust'}"
-    click.echo(f"{target}: {blocks} blocks, {cells_made} cells; {command}")
+    click.echo(f"{target}: {found.blocks} blocks, {cells_made} cells; {command}")

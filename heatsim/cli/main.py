@@ -7,7 +7,6 @@ with a checkpoint.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 
 import click
 
-from heatsim import __version__
 from heatsim.cli.bench import bench
 from heatsim.cli.converge import converge
 from heatsim.cli.doctor import doctor
@@ -25,7 +23,7 @@ from heatsim.cli.importing import import_
 from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.movie import movie
-from heatsim.cli.options import describe_error, print_error
+from heatsim.cli.options import print_as_json, report_error
 from heatsim.cli.pack import pack
 from heatsim.cli.plot import plot
 from heatsim.cli.preview import preview
@@ -38,7 +36,8 @@ from heatsim.cli.verify import verify
 from heatsim.cli.view import view
 from heatsim.cli.warm import warm
 from heatsim.cli.zth import zth
-from heatsim.errors import HeatsimError
+from heatsim.errors import HeatsimError, Issue
+from heatsim.version import __version__
 
 BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
 
@@ -52,24 +51,39 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         words = (*getattr(context, "_protected_args", context.__dict__.get("protected_args", ())), *context.args)
+        as_json = "--json" in words and words[:1] != ("bench",)  # whose --json names a file
         try:
             return super().invoke(context)
         except HeatsimError as error:
-            print_error(str(error))
-            if "--json" in words and words[:1] != ("bench",):  # whose --json names a file
-                click.echo(json.dumps({"error": describe_error(error)}, indent=2))
+            sys.exit(report_error(error, as_json))
+        except click.ClickException as error:
+            if not as_json:
+                raise
+            error.show()
+            print_as_json(type(error).__name__, error.format_message(), error.exit_code, [_usage_issue(error)])
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
+            if as_json:
+                print_as_json("KeyboardInterrupt", "interrupted", 128 + signal.SIGINT)
             sys.exit(128 + signal.SIGINT)
         except MemoryError as error:
-            print_error(f"not enough memory{f' ({error})' if str(error) else ''}; a smaller grid or float32 takes less")
-            sys.exit(1)
+            told = f"not enough memory{f' ({error})' if str(error) else ''}; a smaller grid or float32 takes less"
+            sys.exit(report_error(HeatsimError(told), as_json))
         except BrokenPipeError:  # who read the output has enough; what the command did is done
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would fail once more when it ends
             sys.exit(BROKEN_PIPE)
         except OSError as error:
-            print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
-            sys.exit(1)
+            sys.exit(
+                report_error(HeatsimError(f"{error.filename or 'the system'}: {error.strerror or error}"), as_json)
+            )
+
+
+def _usage_issue(error: click.ClickException) -> Issue:
+    """What is wrong with the words of a command: the key is its option or argument."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    key = max(parameter.opts, key=len) if isinstance(parameter, click.Parameter) else ""
+    key = key or str(getattr(error, "option_name", ""))
+    return Issue(error.format_message(), key, hint=f"{context.command_path} --help" if context else "heatsim --help")
 
 
 def _open_standard_streams() -> None:

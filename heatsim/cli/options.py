@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from heatsim.errors import HeatsimError, Issue, RequestError
+from heatsim.ranks import environment
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -103,24 +106,54 @@ def print_error(message: str) -> None:
         click.echo(f"error: {line}", err=True)
 
 
-def describe_error(error: HeatsimError) -> dict[str, Any]:
-    """An error for programs: its kind, its message, its exit code, and its issues with their places."""
-    issues = [asdict(issue) for issue in error.issues]
-    return {"kind": type(error).__name__, "message": str(error), "exit_code": error.exit_code, "issues": issues}
+def report_error(error: HeatsimError, as_json: bool = False) -> int:
+    """Print an error to stderr and, for programs, to stdout; the exit code for it."""
+    print_error(str(error))
+    if as_json:
+        print_as_json(type(error).__name__, str(error), error.exit_code, error.issues)
+    return error.exit_code
+
+
+def print_as_json(kind: str, message: str, exit_code: int, issues: Sequence[Issue] = ()) -> None:
+    """Print what went wrong to stdout, the one document there. Of several processes the first one does."""
+    if environment.launched_rank() == 0:
+        click.echo(json.dumps({"error": in_json(kind, message, exit_code, issues)}, indent=2))
+
+
+def in_json(kind: str, message: str, exit_code: int, issues: Sequence[Issue] = ()) -> dict[str, Any]:
+    """An error for programs: its kind, its message, its exit code, and what is wrong one by one, with its place."""
+    told = [asdict(issue) for issue in issues or [Issue(message)]]
+    return {"kind": kind, "message": message, "exit_code": exit_code, "issues": told}
+
+
+def name_of(file: Path) -> str:
+    """The name of a scenario file, after which its results are named; that of one from stdin is "run"."""
+    return "run" if is_stdin(file) else file.stem
+
+
+def is_stdin(file: Path) -> bool:
+    """Whether the scenario comes from stdin."""
+    return str(file) == "-"
 
 
 def load_file(file: Path, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
     """A scenario file, or what stdin has for "-", whose data files lie in the current folder. Raises HeatsimError."""
     from heatsim.scenario import load, loads
+
+    if not is_stdin(file):
+        return load(file, overrides, trust=trust)
+    return loads(read_stdin(), None, overrides, trust=trust)
+
+
+def read_stdin() -> str:
+    """The text of the scenario that stdin has. Raises RequestError."""
     from heatsim.scenario.toml.document import MAX_FILE_BYTES
 
-    if str(file) != "-":
-        return load(file, overrides, trust=trust)
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise RequestError("stdin: expected at most 4 MiB: arrays belong in files of their own")
     try:
-        return loads(data.decode("utf-8-sig"), None, overrides, trust=trust)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"stdin: expected UTF-8 text, found byte 0x{data[error.start]:02x}") from None
 
@@ -143,10 +176,18 @@ def write_option(document: str, what: str) -> Callable[[F], F]:
     )
 
 
+def can_redraw() -> bool:
+    """Whether stderr is a terminal that takes the cursor back. One called dumb, such as an editor's, does not, nor does
+    that which a notebook gives a command after a !, known by the variable that its kernel sets."""
+    if not sys.stderr.isatty() or "JPY_PARENT_PID" in os.environ:
+        return False
+    return os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A bar on a terminal, which is given the part that is done; nothing on a pipe."""
-    if not sys.stderr.isatty():
+    if not can_redraw():
         yield lambda part: None
         return
     from rich.console import Console

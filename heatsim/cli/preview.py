@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from heatsim.cli.options import overrides_option, print_warnings, scenario_file
+from heatsim.cli.options import load_file, name_of, overrides_option, print_warnings, scenario_file
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -23,20 +23,20 @@ def preview(file: Path, overrides: tuple[str, ...], theme: Any, output: Path | N
     Three sections and a view from outside show materials, kinds of faces, sources, probes, slices and paths of beams.
     """
     from heatsim.problem import build_problem
-    from heatsim.scenario import load
 
-    target = output or Path(f"{file.stem}_preview.png")
+    target = output or Path(f"{name_of(file)}_preview.png")
     if target.suffix.lower() not in FORMATS:
         raise click.UsageError(f"--output {target}: a file ends in .png, .svg or .pdf")
-    problem = build_problem(load(file, overrides))
+    problem = build_problem(load_file(file, overrides))
     print_warnings(problem.warnings())
     draw(target, problem, theme)
 
 
-def draw(target: Path, problem: Any, theme: Any = "light") -> None:
+def draw(target: Path, problem: Any, theme: Any = "light", *, tell: bool = True) -> None:
     """Draw a problem into a file, and name it."""
     from heatsim.pictures.options import PictureOptions
     from heatsim.pictures.preview import draw_preview
 
     draw_preview(target, problem, PictureOptions(theme))
-    click.echo(target)
+    if tell:
+        click.echo(target)

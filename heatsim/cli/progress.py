@@ -5,7 +5,6 @@ While kernels are compiled it says which one and how far, on a terminal; elsewhe
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,6 +12,7 @@ from itertools import count
 from math import isinf
 from typing import TYPE_CHECKING, Protocol
 
+from heatsim.cli.options import can_redraw
 from heatsim.progress import ProgressWords
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
     expected = expected_kernels(scenario)
     words = ProgressWords(scenario)
-    with _terminal(words) if _can_redraw() else nullcontext(_Lines(words)) as show:
+    with _terminal(words) if can_redraw() else nullcontext(_Lines(words)) as show:
         numbers = count(1)
 
         def tell(kernel: str) -> None:
@@ -64,11 +64,6 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
         with watch_compiling(tell):
             yield show
-
-
-def _can_redraw() -> bool:
-    """Whether stderr is a terminal that takes the cursor back; one called dumb, such as an editor's, gets lines."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 @contextmanager

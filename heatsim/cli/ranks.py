@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from heatsim.cli.options import print_error
+from heatsim.cli.options import report_error
 from heatsim.errors import HeatsimError
 from heatsim.ranks import environment, join, leave
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def over_ranks() -> Iterator[bool]:
+def over_ranks(as_json: bool) -> Iterator[bool]:
     """Compute over all processes that this one was started with, if there are several; yields whether it has the run.
-    The others have served the one that has it by then, and have nothing left to do.
+    The others have served the one that has it by then, and have nothing left to do. as_json: whether errors are JSON.
 
     Raises `heatsim.errors.RequestError` where MPI is missing, or the processes have different versions of heatsim.
     """
@@ -35,7 +35,7 @@ def over_ranks() -> Iterator[bool]:
         yield True
     except BaseException as error:
         if ranks.in_call:
-            ranks.abort(_told(error))
+            ranks.abort(_told(error, as_json))
         raise
     finally:
         leave()
@@ -51,12 +51,11 @@ def _all_ranks() -> Ranks:
         return Ranks(comm)
 
 
-def _told(error: BaseException) -> int:
+def _told(error: BaseException, as_json: bool) -> int:
     """Say what ended a command, and return the exit code for it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, HeatsimError):
-        print_error(str(error))
-        return error.exit_code
+        return report_error(error, as_json)
     traceback.print_exception(error)
     return 1

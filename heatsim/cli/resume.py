@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ import click
 
 from heatsim.cli.options import as_json_option, max_time_option, overrides_option, print_warnings, run_folder
 from heatsim.cli.ranks import over_ranks
-from heatsim.cli.run import release_large_arrays, run_to_its_end
-from heatsim.errors import NothingLeftError
+from heatsim.cli.run import nothing_left_is_no_failure, release_large_arrays, run_to_its_end
 
 if TYPE_CHECKING:
     from heatsim.simulation.run import Run
@@ -26,11 +24,10 @@ if TYPE_CHECKING:
 @as_json_option
 def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet: bool, as_json: bool) -> None:
     """Go on with a RUN that was stopped or killed, from its last checkpoint; --set time.end=20 extends it."""
-    with over_ranks() as has_run:
+    with over_ranks(as_json) as has_run:
         if not has_run:
             return
         from heatsim.simulation import run as runs
-        from heatsim.store.folder import RunFolder
 
         release_large_arrays()
         scenario = runs.load_changed(folder, overrides)
@@ -38,9 +35,5 @@ def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet
         def start(on_progress: ProgressCallback) -> Run:
             return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
 
-        try:
+        with nothing_left_is_no_failure(folder, as_json):
             run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
-        except NothingLeftError as error:  # nothing to be done is no failure: a rebuild goes on
-            click.echo(f"{error}; nothing is left to do", err=True)
-            if as_json:
-                click.echo(jsonlib.dumps({"folder": str(folder), **RunFolder.open(folder).read_info()}, indent=2))

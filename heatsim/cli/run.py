@@ -7,7 +7,8 @@ import gc
 import json as jsonlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -20,12 +21,14 @@ from heatsim.cli.options import (
     load_file,
     max_time_option,
     overrides_option,
+    print_as_json,
     print_warnings,
     scenario_file,
     trust_option,
 )
 from heatsim.cli.ranks import over_ranks
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
+from heatsim.errors import NothingLeftError
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 @trust_option
 @click.option("--untrusted", is_flag=True, help="Run in a child process with limits, for files of strangers.")
 @click.option("--force", is_flag=True, help="Replace an earlier run in the folder.")
+@click.option("--resume-or-run", is_flag=True, help="Go on with this run in the folder, leave it if done, or begin it.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
 @click.option("--resolved", is_flag=True, help="With --dry-run: print the scenario with all defaults, too.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
@@ -50,11 +54,13 @@ if TYPE_CHECKING:
 def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """Run a scenario FILE, or stdin for -, to its results."""
     chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
+    if options["resume_or_run"] and options["force"]:
+        raise click.UsageError("--force and --resume-or-run exclude each other")
     if options["untrusted"]:
         from heatsim.cli.untrusted import run_in_limited_child
 
         sys.exit(run_in_limited_child())
-    with over_ranks() as has_run:
+    with over_ranks(as_json) as has_run:
         if has_run:
             _run(file, [*overrides, *chosen], quiet, as_json, options)
 
@@ -67,14 +73,31 @@ def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: 
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return
+    from heatsim.simulation import rebuild
     from heatsim.simulation import run as runs
 
-    output, force = options["output"], options["force"]
+    folder, force = options["output"] or runs.default_folder(scenario), options["force"]
 
     def start(on_progress: ProgressCallback) -> Run:
-        return runs.run_scenario(scenario, output, force=force, on_progress=on_progress, on_warnings=print_warnings)
+        if options["resume_or_run"]:
+            return rebuild.resume_or_run(scenario, folder, on_progress=on_progress, on_warnings=print_warnings)
+        return runs.run_scenario(scenario, folder, force=force, on_progress=on_progress, on_warnings=print_warnings)
 
-    run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=options["max_time"])
+    with nothing_left_is_no_failure(folder, as_json):
+        run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=options["max_time"])
+
+
+@contextmanager
+def nothing_left_is_no_failure(folder: Path, as_json: bool) -> Iterator[None]:
+    """Say that nothing is left to do, and what the run has found: a rebuild goes on."""
+    from heatsim.store.folder import RunFolder
+
+    try:
+        yield
+    except NothingLeftError as error:
+        click.echo(f"{error}; nothing is left to do", err=True)
+        if as_json:
+            click.echo(jsonlib.dumps({"folder": str(folder), **RunFolder.open(folder).read_info()}, indent=2))
 
 
 def run_to_its_end(
@@ -99,6 +122,8 @@ def run_to_its_end(
 
             result = start(on_progress)
     except Interrupted as end:
+        if as_json:
+            print_as_json("Interrupted", "a signal came before the first step", end.exit_code)
         sys.exit(end.exit_code)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
@@ -127,6 +152,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     print_warnings(list(slow_warnings(problem, taken if scenario.time.chosen is None else None)))
     numbers = dry_run.estimate_run(problem, choice, taken)
     if as_json:
+        numbers |= {"scenario": problem.scenario.to_toml()} if resolved else {}
         click.echo(jsonlib.dumps(numbers, indent=2))
     else:
         click.echo(summary.format_estimate(numbers))
@@ -145,19 +171,23 @@ def _import_plots() -> None:
 # How the process that a command runs in takes memory from the system.
 
 
-_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of glibc's malloc.h
-_LARGE = 2**20  # bytes
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h
+_LARGE = 2**22  # bytes: a plane is less, of which the page faults would take longer than the work
+_KEPT = 2**24  # bytes that each of glibc's arenas keeps at its end
 
 
 def release_large_arrays() -> None:
-    """Have large arrays leave the process when they are freed.
+    """Have large arrays leave the process when they are freed, and planes stay.
 
     glibc learns to keep freed blocks of up to 32 MiB for later (mallopt(3)); after setting up a grid of 256^3 cells it
-    sat on 60 MB. Elsewhere, and where the environment sets the threshold, nothing is done.
+    sat on 60 MB. Blocks that it asks the system for anew cost a page fault for each 4 KiB: packing chunks took five
+    times as long with a threshold of 1 MiB. Elsewhere, and where the environment sets the threshold, nothing is done.
     """
     if "MALLOC_MMAP_THRESHOLD_" in os.environ or "mmap_threshold" in os.environ.get("GLIBC_TUNABLES", ""):
         return
     try:
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
+        malloc = ctypes.CDLL(None)
+        malloc.mallopt(_MMAP_THRESHOLD, _LARGE)
+        malloc.mallopt(_TRIM_THRESHOLD, _KEPT)
     except (AttributeError, OSError, TypeError):
         return

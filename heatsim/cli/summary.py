@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heatsim.integrators import INTEGRATORS
+from heatsim.methods import METHODS
 from heatsim.quantity import Quantity
 from heatsim.recorders import RECORDERS
 from heatsim.recorders.timings import describe_parts
@@ -35,7 +36,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
     solved = Quantity.of_run(info)
-    steady, times, units = integrator.to_limit, info.get("result_times", {}), info.get("result_units", {})
+    steady, times, units = integrator.method.to_limit, info.get("result_times", {}), info.get("result_units", {})
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
@@ -50,11 +51,16 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s in the steps")]),
         (
             f"{solved.stored} residual",
-            f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.energy_unit)}, "
+            f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.method.energy_unit)}, "
             f"{info['energy']['relative_residual']:.1e} of the {solved.stored} moved",
         ),
         *(
-            [(solved.in_own_words("heat entered"), _format_heat(info, solved.in_own_unit(integrator.energy_unit)))]
+            [
+                (
+                    solved.in_own_words("heat entered"),
+                    _format_heat(info, solved.in_own_unit(integrator.method.energy_unit)),
+                )
+            ]
             if _heat_entered(info)
             else []
         ),
@@ -80,7 +86,7 @@ def _format_steps(info: dict[str, Any]) -> str:
     mean = info["time"] / steps if steps else 0.0
     rejected = f" and {info['rejected_steps']} rejected" if info.get("rejected_steps") else ""
     limit = info["stability_limit_seconds"] or float("inf")
-    of = "" if INTEGRATORS[info["integrator"]].bounded_by_stability else "of explicit Euler "
+    of = "" if METHODS[info["integrator"]].bounded_by_stability else "of explicit Euler "
     return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
 
 
@@ -178,7 +184,7 @@ def format_sweep(path: Path, about: Mapping[str, Any]) -> str:
 def format_estimate(numbers: dict[str, Any]) -> str:
     """An estimate for people."""
     limit, steps = numbers["stability_limit_seconds"], numbers["steps"]
-    steady = INTEGRATORS[numbers["integrator"]].to_limit
+    steady = METHODS[numbers["integrator"]].to_limit
     found = f"found on the way; about {numbers['seconds_a_step']:.3g} s of computing each"
     rows = [
         ("device", f"{numbers['device']}, kernel {numbers['kernel']}"),

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import as_json_option, overrides_option, print_error, scenario_file, trust_option
+from heatsim.cli.options import (
+    as_json_option,
+    is_stdin,
+    name_of,
+    overrides_option,
+    print_error,
+    read_stdin,
+    scenario_file,
+    trust_option,
+)
 
 if TYPE_CHECKING:
     from heatsim.sweeps.table import Row
@@ -42,8 +51,8 @@ def sweep(file: Path, overrides: tuple[str, ...], as_json: bool, **options: Any)
 
     axes = [axis_of_text(each) for each in options["vary"]]
     chosen = {name: options[name] for name in ("method", "samples", "seed", "trust")}
-    family = runs.make_sweep(file, axes, overrides, **chosen)
-    folder = options["output"] or Path("outputs") / f"{file.stem}-sweep"
+    family = runs.make_sweep(file, axes, overrides, **chosen, text=read_stdin() if is_stdin(file) else None)
+    folder = options["output"] or Path("outputs") / f"{name_of(file)}-sweep"
     count = len(family.points)
 
     def show(number: int, row: Row) -> None:

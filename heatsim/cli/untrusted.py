@@ -12,13 +12,24 @@ import subprocess
 import sys
 
 from heatsim.cli.signals import ENDING, SAVING
-from heatsim.errors import RequestError
+from heatsim.errors import HeatsimError, RequestError
 
 CPU_SECONDS_A_CORE = 3600  # s, for each core
 MEMORY_SHARE = 0.5  # of the machine's memory, for data
 FILE_BYTES = 2**32  # of a single file
 OPEN_FILES = 256
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+
+
+class EndedBySignal(HeatsimError):
+    """The child process was ended from outside, perhaps by one of its limits."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"the run was ended by {signal.Signals(number).name}. It may take {CPU_SECONDS_A_CORE} s of each core, "
+            f"{100 * MEMORY_SHARE:.0f} % of the memory and {FILE_BYTES / 2**30:.0f} GiB a file"
+        )
+        self.exit_code = 128 + number
 
 
 def run_in_limited_child() -> int:
@@ -49,7 +60,10 @@ def run_in_limited_child() -> int:
     environment |= {name: value for name, value in os.environ.items() if name.startswith(("NUMBA_", "HEATSIM_"))}
     command = [sys.executable, "-P", "-m", "heatsim", *arguments]
     with subprocess.Popen(command, env=environment, preexec_fn=limit) as child:
-        return _status(child)
+        code = _status(child)
+    if child.returncode < 0:
+        raise EndedBySignal(-child.returncode)
+    return code
 
 
 def _status(child: subprocess.Popen[bytes]) -> int:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from heatsim.cli.options import TIME, Measure, as_json_option, overrides_option, scenario_file, trust_option
+from heatsim.cli.options import (
+    TIME,
+    Measure,
+    as_json_option,
+    load_file,
+    name_of,
+    overrides_option,
+    scenario_file,
+    trust_option,
+)
 
 
 @click.command()
@@ -29,9 +38,8 @@ def zth(
     netlists.
     """
     from heatsim.impedance import files, networks, responses
-    from heatsim.scenario import load
 
-    scenario = load(file, overrides, trust=trust)
+    scenario = load_file(file, overrides, trust=trust)
     networks.require_fit()
     impedance = responses.find_impedance(
         scenario, first, per_decade, (lambda name: None) if as_json else lambda name: click.echo(name, err=True)
@@ -41,8 +49,8 @@ def zth(
         for place in range(len(impedance.places))
         for source in range(len(impedance.sources))
     }
-    folder = output or Path("outputs") / f"{file.stem}-zth"
-    written = files.write_impedance(folder, impedance, fitted, scenario.title or file.stem)
+    folder = output or Path("outputs") / f"{name_of(file)}-zth"
+    written = files.write_impedance(folder, impedance, fitted, scenario.title or name_of(file))
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(folder), "impedances": files.in_json(impedance, fitted)}, indent=2))
         return

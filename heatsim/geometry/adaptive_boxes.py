@@ -55,8 +55,8 @@ class Boxes:
     `unsettled`: the integral of the doubt over all boxes; `whole`: that of the distance of the value from a level.
     """
 
-    def __init__(self, axes: tuple[str, ...], radial: bool, level: float, count: int) -> None:
-        self._axes, self._radial, self._level, self._count = axes, radial, level, count
+    def __init__(self, axes: tuple[str, ...], radial: bool, level: float) -> None:
+        self._axes, self._radial, self._level = axes, radial, level
         self._rules = (3, 5) if len(axes) == 1 else (2, 3)  # Gauss points an axis of two rules that are compared
         self._cell, self._looked = np.zeros(0, np.int64), False
         self._low, self._high = np.zeros((2, len(axes), 0))
@@ -76,7 +76,7 @@ class Boxes:
     ) -> Boxes:
         """One box for each of some cells, by their numbers (m,). mean: of all cells; whole: the integral over all of
         the distance of the mean from the level; rounding: what that is at least."""
-        found = cls(tuple(ranges), radial, level, mean.size)
+        found = cls(tuple(ranges), radial, level)
         found._cell, places = cell, np.unravel_index(cell, mean.shape)
         found._low, found._high = (
             np.array([np.broadcast_to(pair[end], mean.shape)[places] for pair in ranges.values()]) for end in (0, 1)
@@ -128,15 +128,12 @@ class Boxes:
             self._mean[part], self._doubt[part], _ = found
 
     def means(self, of_cells: np.ndarray) -> np.ndarray:
-        """The means over cells, of boxes where there are any, of `of_cells` elsewhere."""
-        if self._cell.size == 0:
-            return of_cells
-        found = of_cells.copy().reshape(-1)
-        integral = np.bincount(self._cell, self._mean * self._volume, self._count)
-        volume = np.bincount(self._cell, self._volume, self._count)
-        halved = np.bincount(self._cell, minlength=self._count) > (0 if self._looked else 1)
-        found[halved] = integral[halved] / volume[halved]
-        return found.reshape(of_cells.shape)
+        """The means over cells, of boxes where there are any; these are put into `of_cells`, a contiguous array."""
+        cells, place = np.unique(self._cell, return_inverse=True)
+        integral, volume = np.bincount(place, self._mean * self._volume), np.bincount(place, self._volume)
+        halved = np.bincount(place) > (0 if self._looked else 1)
+        of_cells.reshape(-1)[cells[halved]] = integral[halved] / volume[halved]
+        return of_cells
 
     def _halve(self, value: Expression, fixed: Mapping[str, float], chosen: np.ndarray) -> None:
         low, high = self._low[:, chosen], self._high[:, chosen]

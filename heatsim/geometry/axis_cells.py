@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.scenario import Expression
+from heatsim.threads import share_out
 
 _CHUNK = 2**16  # points of cells evaluated at a time
 
@@ -47,21 +48,30 @@ class Cells(NamedTuple):
         """Blocks of so many cells along each axis."""
         return Cells({axis: np.append(e[:-1][::size], e[-1]) for axis, e in self.edges.items()}, self.radial)
 
+    def part(self, chosen: slice) -> Cells:
+        """Some of them along the first axis."""
+        first, *others = self.edges
+        rest = {axis: self.edges[axis] for axis in others}
+        return Cells({first: self.edges[first][chosen.start : chosen.stop + 1], **rest}, self.radial)
+
     def chunks(self, points: int) -> list[tuple[slice, Cells]]:
         """Parts of them along the first axis with at most _CHUNK values, `points` a cell."""
-        first, *others = self.edges
         count = max(1, _CHUNK // (points * int(np.prod(self.shape[1:]))))
         parts = [slice(start, min(start + count, self.shape[0])) for start in range(0, self.shape[0], count)]
-        rest = {axis: self.edges[axis] for axis in others}
-        return [(p, Cells({first: self.edges[first][p.start : p.stop + 1], **rest}, self.radial)) for p in parts]
+        return [(part, self.part(part)) for part in parts]
 
 
 def centre_values(value: Expression, cells: Cells, fixed: Mapping[str, float]) -> np.ndarray:
     """Values at the centres of cells, of their shape."""
     found = np.empty(cells.shape)
-    for part, some in cells.chunks(1):
+
+    def evaluate(chunk: tuple[slice, Cells]) -> None:
+        part, some = chunk
         centres = {axis: 0.5 * (low + high) for axis, (low, high) in some.ranges().items()}
         found[part] = value(**centres, **fixed)
+
+    for _ in share_out(evaluate, cells.chunks(1), found.size):
+        pass
     return found
 
 

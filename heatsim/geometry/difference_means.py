@@ -9,7 +9,7 @@ those in blocks whose bounds allow values far beyond those at the centres.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from heatsim.geometry.axis_cells import Cells, bound_widths
 from heatsim.scenario import Expression
+from heatsim.threads import share_out
 
 MANY = 2**13  # cells, of which not each is looked at
 ROUNDING = 1e-9  # of values, in which distances from a level say nothing
@@ -50,29 +51,35 @@ def means_by_differences(
     inside: the cells that count; by_distance: the whole is that of the distance from the mean. The caller silences
     NumPy's floating-point warnings."""
     slabs, measures = _slabs(cells.shape), cells.measures()
+
+    def integral(of_slab: Callable[[slice], np.ndarray]) -> float:
+        parts = share_out(lambda slab: _integral(of_slab(slab), slab, measures, inside), slabs, centre.size)
+        return float(sum(parts))
+
     level = 0.0
     if by_distance:
-        volume = sum(_integral(np.ones(()), slab, measures, inside) for slab in slabs)
-        level = sum(_integral(centre[slab], slab, measures, inside) for slab in slabs) / (volume or 1.0)
-    size = sum(_integral(np.abs(centre[slab]), slab, measures, inside) for slab in slabs)
-    whole = size
-    if by_distance:
-        whole = sum(_integral(np.abs(centre[slab] - level), slab, measures, inside) for slab in slabs)
+        volume = integral(lambda slab: np.ones(()))
+        level = integral(lambda slab: centre[slab]) / (volume or 1.0)
+    size = integral(lambda slab: np.abs(centre[slab]))
+    whole = integral(lambda slab: np.abs(centre[slab] - level)) if by_distance else size
     allowed = _MISSED * max(whole, ROUNDING * size) / centre.size
     stencils = [_Stencil(edges, cells.radial and axis == "x") for axis, edges in cells.edges.items()]
-    widths = bound_widths(value, cells.blocks(_BLOCK), fixed)
-    means, found = np.empty(centre.shape), []
-    for slab in slabs:
+    blocks = cells.blocks(_BLOCK)
+    means = np.empty(centre.shape)
+
+    def suspects(slab: slice) -> np.ndarray:
         off = _corrected(centre, stencils, slab, means)
         of_slab = [measures[0][slab], *measures[1:]]
         suspect = off * of_slab[-1] > allowed / _times(of_slab[:-1])[..., None]
-        blocks = slice(slab.start // _BLOCK, -(-slab.stop // _BLOCK))
-        hiding = _hiding(centre[slab], widths[blocks], of_slab, allowed)
+        widths = bound_widths(value, blocks.part(slice(slab.start // _BLOCK, -(-slab.stop // _BLOCK))), fixed)
+        hiding = _hiding(centre[slab], widths, of_slab, allowed)
         if hiding.any():
             suspect |= hiding[np.ix_(*(np.arange(n) // _BLOCK for n in suspect.shape))]
         if inside is not None:
             suspect &= inside[slab]
-        found.append(np.flatnonzero(suspect) + slab.start * (centre.size // len(centre)))
+        return np.asarray(np.flatnonzero(suspect) + slab.start * (centre.size // len(centre)))
+
+    found = list(share_out(suspects, slabs, centre.size))
     return DifferenceMeans(means, np.concatenate(found), level, whole, ROUNDING * size)
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from stat import S_ISREG
 from types import MappingProxyType
@@ -51,10 +52,6 @@ class ChipBlock(NamedTuple):
     material: str = ""
     part: int = 0
 
-    def covers(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
-        """Whether places, m, lie in it."""
-        return np.asarray((self.left <= x) & (x <= self.right) & (self.bottom <= y) & (y <= self.top))
-
     @property
     def area(self) -> float:
         """m2."""
@@ -62,12 +59,14 @@ class ChipBlock(NamedTuple):
 
 
 class ChipPlan(NamedTuple):
-    """The blocks of a floorplan; those that have no area, which are left out; and what to tell of how it was read."""
+    """The blocks of a floorplan; those that have no area, which are left out; what to tell of how it was read; and
+    whether some blocks overlap."""
 
     blocks: tuple[ChipBlock, ...]
     flat: tuple[ChipBlock, ...] = ()
     notes: tuple[str, ...] = ()
     by_name: Mapping[str, list[ChipBlock]] = MappingProxyType({})
+    overlap: bool = False
 
     def named(self, name: str) -> list[ChipBlock]:
         """The rectangles of the block of a name, if there is one."""
@@ -104,12 +103,25 @@ def _read(path: Path, stamp: tuple[int, int, int]) -> ChipPlan:
         if count > 1:
             raise InputFileError(path, f"has more than one block {name!r}")
     notes = [f"{path}: {_some([block.name for block in flat])} without an area: left out"] if flat else []
-    apart, told = _cut_apart(found)
+    apart, told, overlap = _cut_apart(found)
     by_name: dict[str, list[ChipBlock]] = {}
     for block in apart:
         by_name.setdefault(block.name, []).append(block)
     notes += [f"{path}: {each}" for each in told]
-    return ChipPlan(tuple(apart), flat, tuple(notes), MappingProxyType(by_name))
+    return ChipPlan(tuple(apart), flat, tuple(notes), MappingProxyType(by_name), overlap)
+
+
+def covered_area(blocks: Sequence[ChipBlock]) -> float:
+    """The area that blocks cover together, m2; what several cover counts once."""
+    edges = np.array([block[1:5] for block in blocks], np.float64).reshape(-1, 4)
+    edges = edges[np.argsort(edges[:, 1])]
+    strips, area = np.unique(edges[:, [0, 2]]), 0.0
+    for low, high in pairwise(strips.tolist()):
+        _, starts, _, ends = edges[(edges[:, 0] <= low) & (edges[:, 2] >= high)].T
+        if starts.size:
+            before = np.concatenate(([starts[0]], np.maximum.accumulate(ends)[:-1]))
+            area += (high - low) * float(np.maximum(ends - np.maximum(starts, before), 0.0).sum())
+    return area
 
 
 def _some(names: list[str]) -> str:
@@ -271,9 +283,10 @@ def _is_rectangle(left: float, bottom: float, width: float, height: float) -> bo
     return bool((ends < MAX_LENGTH).all() and width >= 0 and height >= 0)
 
 
-def _cut_apart(blocks: list[ChipBlock]) -> tuple[list[ChipBlock], list[str]]:
-    """The blocks without the little that some overlap, as rounded coordinates do; and what to tell of those that were
-    cut, and of those that overlap by more than SNAPPED of the smaller one, which are left as they are."""
+def _cut_apart(blocks: list[ChipBlock]) -> tuple[list[ChipBlock], list[str], bool]:
+    """The blocks without the little that some overlap, as rounded coordinates do; what to tell of those that were cut,
+    and of those that overlap by more than SNAPPED of the smaller one, which are left as they are; and whether there are
+    such."""
     order = sorted(range(len(blocks)), key=lambda each: blocks[each].left)
     found, lefts = list(blocks), np.array([blocks[each].left for each in order])
     edges = np.array([blocks[each][1:5] for each in order])
@@ -305,4 +318,4 @@ def _cut_apart(blocks: list[ChipBlock]) -> tuple[list[ChipBlock], list[str]]:
     if over:
         more = f", and {over - 1} pairs more" if over > 1 else ""
         told.append(f"{first}{more}: each releases its power over all of its area, as in HotSpot and 3D-ICE")
-    return found, told
+    return found, told, over > 0

@@ -85,8 +85,8 @@ class SpaceMeans:
         for product in self._products:
             first, *others = product.window
             if first.start <= number < first.stop:
-                rows = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
-                found[tuple(others)] += _times(tuple(rows))
+                here = [f[number - first.start if len(f) > 1 else 0] for f in product.factors]
+                found[tuple(others)] += _times(tuple(here))
         return found
 
     def at(self, *indices: np.ndarray) -> np.ndarray:

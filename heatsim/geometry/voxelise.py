@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from heatsim.scenario.regions import (
 from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
+from heatsim.threads import made
 
 UNASSIGNED = 255
 
@@ -85,7 +86,7 @@ def shape_masks(
     given = None if shape is None else shape.labelled
     labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid)[z])
     plan = None if shape is None else shape.floorplan
-    blocks = None if plan is None else floorplan_blocks(scenario, key, plan)
+    drawn = None if plan is None else _drawn_blocks(floorplan_blocks(scenario, key, plan), plan, grid)[y, x]
     gds = None if shape is None else shape.gds
     layer = None if gds is None else _layer_cells(scenario, (*key, "gds", "file"), gds, grid)
     has_forms = shape is not None and bool(shape.forms)
@@ -100,8 +101,8 @@ def shape_masks(
             inside = next(labelled)[y, x]
         elif gds is not None and layer is not None:
             inside = layer[y, x] & gds.reaches(float(height))
-        elif plan is not None and blocks is not None:
-            inside = _in_blocks(blocks, plan, point)
+        elif plan is not None and drawn is not None:
+            inside = drawn if plan.reaches(float(height)) else np.array(False)
         elif shape.where is not None:
             truth = np.asarray(shape.where(**point))
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {height:g} m")
@@ -170,12 +171,36 @@ def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list
     return named
 
 
-def _in_blocks(blocks: list[ChipBlock], floorplan: Floorplan, point: Mapping[str, np.ndarray | float]) -> np.ndarray:
-    x, y, inside = point["x"] - floorplan.at[0], point["y"] - floorplan.at[1], np.array(False)
-    if floorplan.reaches(float(point["z"])):
-        for block in blocks:
-            inside = inside | block.covers(x, y)
+def _drawn_blocks(blocks: list[ChipBlock], floorplan: Floorplan, grid: CellGrid) -> np.ndarray:
+    """(ny, nx) which cells of a plane have their centre in one of some blocks of a floorplan."""
+    if floorplan.unit is None:
+        return _whole_floorplan(floorplan.file, _stamp(floorplan.file), floorplan.at, grid)
+    return _in_rectangles(blocks, floorplan.at, grid)
+
+
+@lru_cache(maxsize=16)
+def _whole_floorplan(file: Path, stamp: int, at: tuple[float, float], grid: CellGrid) -> np.ndarray:
+    """Kept, since the cells of a shape are asked for more than once."""
+    return _in_rectangles(read_plan(file).blocks, at, grid)
+
+
+def _in_rectangles(blocks: Sequence[ChipBlock], at: tuple[float, float], grid: CellGrid) -> np.ndarray:
+    inside = np.zeros(grid.shape[1:], bool)
+    for rows, columns in block_cells(blocks, at, grid):
+        inside[rows, columns] = True
     return inside
+
+
+def block_cells(blocks: Sequence[ChipBlock], at: tuple[float, float], grid: CellGrid) -> Iterator[tuple[slice, slice]]:
+    """The cells along y and x whose centres are in each of some blocks, of a floorplan with its origin at `at`, m."""
+    x, y = (_centres(grid, axis) - start for axis, start in zip("xy", at, strict=True))
+    edges = np.array([block[1:5] for block in blocks], np.float64).reshape(-1, 4)
+    firsts = zip(y.searchsorted(edges[:, 1]).tolist(), x.searchsorted(edges[:, 0]).tolist(), strict=True)
+    ends = zip(
+        y.searchsorted(edges[:, 3], "right").tolist(), x.searchsorted(edges[:, 2], "right").tolist(), strict=True
+    )
+    for (y0, x0), (y1, x1) in zip(firsts, ends, strict=True):
+        yield slice(y0, y1), slice(x0, x1)
 
 
 def _layer_cells(scenario: Scenario, key: Key, gds: GdsLayer, grid: CellGrid) -> np.ndarray:
@@ -240,12 +265,15 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
     Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
     label file that cannot be used, and cells left without a material.
     """
-    material = np.full(grid.shape, UNASSIGNED, np.uint8)
+    material = made(grid.shape, np.uint8, lambda z: UNASSIGNED)
     for number, region in enumerate(scenario.regions):
         if region.labels is not None:
             _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
             continue
         index = names.index(region.material or "")
+        if not region.forms:
+            material[...] = index
+            continue
         touched, key = False, ("regions", number)
         window = shape_window(scenario, key, region, grid)
         masks = shape_masks(scenario, key, region, grid, window)
@@ -254,7 +282,7 @@ def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np
             touched = touched or bool(mask.any())
         if not touched:
             raise ScenarioError([_covers_nothing(scenario, ("regions", number), region)])
-    if (material == UNASSIGNED).any():
+    if material.max() == UNASSIGNED:
         missing = int((material == UNASSIGNED).sum())
         message = f"expected regions that cover the grid, found {missing} cells without a material"
         raise ScenarioError([scenario.issue_at(("regions",), message, "let the first region have no shape")])

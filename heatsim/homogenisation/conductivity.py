@@ -59,7 +59,7 @@ class AlongAxis(NamedTuple):
 NO_PATH = AlongAxis((0.0, 0.0, 0.0), (0.0, 0.0), 1.0, 0, None)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)  # arrays have no single truth: each is equal to itself
 class EffectiveConductivity(Shown):
     """The effective conductivity of a medium.
 

@@ -22,7 +22,7 @@ Pair = tuple[int, int]  # of a place and a source, by number
 Networks = Mapping[Pair, FosterNetwork]
 
 
-def pair_name(impedance: ThermalImpedance, pair: Pair) -> str:
+def pair_name(impedance: ThermalImpedance, pair: tuple[int, ...]) -> str:
     """The place, and the source that warms it."""
     return f"{impedance.places[pair[0]]} from {impedance.sources[pair[1]]}"
 
@@ -38,7 +38,7 @@ def write_impedance(folder: Path, impedance: ThermalImpedance, networks: Network
     for name, text in texts.items():
         write_atomically(folder / name, text.encode())
     _write_table(folder / TABLE, impedance)
-    _draw(folder / PICTURE, impedance, networks, title)
+    draw_impedance(folder / PICTURE, impedance, networks, title)
     return [folder / name for name in (TABLE, *texts, PICTURE)]
 
 
@@ -74,18 +74,20 @@ def _write_table(path: Path, impedance: ThermalImpedance) -> None:
     write_whole_table(path, header, zip(*columns, strict=True))
 
 
-def _draw(path: Path, impedance: ThermalImpedance, networks: Networks, title: str) -> None:
+def draw_impedance(path: Path, impedance: ThermalImpedance, networks: Networks | None = None, title: str = "") -> None:
+    """Draw what each place warms for a watt of each source, and the ladders of networks, into a PNG. Raises OSError."""
     curves, least = [], 1e-6 * abs(impedance.values).max()  # below which nothing is seen
-    for pair in networks:
+    for pair in np.ndindex(impedance.values.shape[:2]):
         values = impedance.values[pair]
         if (values > least).any():
             curves.append(Curve(pair_name(impedance, pair), impedance.times[values > least], values[values > least]))
     charts = [Chart("time [s]", "thermal impedance [K/W]", curves, log_x=True, log_y=True)]
     ways = [
         Curve(pair_name(impedance, pair), np.cumsum(ladder.resistances), np.cumsum(ladder.capacities))
-        for pair, network in networks.items()
+        for pair, network in (networks or {}).items()
         if (ladder := network.ladder) is not None
     ]
+    words = "What each place warms for a watt of each source" + (", and the ladders of that" if ways else "")
     if ways:  # the cumulative structure function of JESD51-14
         charts.append(Chart("resistance from the source [K/W]", "heat capacity on the way [J/K]", ways, log_y=True))
-    draw_charts(path, charts, title, "What each place warms for a watt of each source, and the ladders of that")
+    draw_charts(path, charts, title or "Thermal impedance", words)

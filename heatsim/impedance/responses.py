@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, log10
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ TOLERANCE = 1e-5  # of a step, as a share of the range of temperatures: early ri
 DECADES = 6  # before the end, from which the impedance is recorded unless told otherwise
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)  # arrays have no single truth: each is equal to itself
 class ThermalImpedance(Shown):
     """What places warm for a watt of each source.
 
@@ -52,6 +54,15 @@ class ThermalImpedance(Shown):
         }
         span = f"{len(self.times)} times from {self.times[0]:.3g} to {self.times[-1]:.3g} s"
         return f"ThermalImpedance at {span}", told
+
+    def picture(self) -> bytes:
+        """The curves over time, a PNG."""
+        from heatsim.impedance.files import draw_impedance
+
+        with TemporaryDirectory() as place:
+            path = Path(place) / "zth.png"
+            draw_impedance(path, self)
+            return path.read_bytes()
 
     def rises(self, times: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """How much each place warms by powers of the sources, by superposition; (places, m) K.
@@ -176,6 +187,10 @@ def _driven_sources(scenario: Scenario) -> Iterator[_Driven]:
         if source.beam is not None:
             message = "expected a source that stays where it is, found a beam"
             raise ScenarioError([scenario.issue_at(("sources", number, "beam"), message)])
+        if source.powers is not None:
+            message = "expected a source for each block, found the powers of all in one"
+            hint = "power = 1.0 and region.floorplan.unit name one block"
+            raise ScenarioError([scenario.issue_at(("sources", number, "powers"), message, hint)])
         if source.trace is not None or (source.power is not None and not _depends(amount, "xyz")):
             source = source.model_copy(update={"trace": None, "power": 1.0})
         elif _depends(amount, "t"):

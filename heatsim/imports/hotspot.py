@@ -20,7 +20,8 @@ from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import SLACK, ChipBlock, ChipPlan, read_plan
 from heatsim.imports.hotspot_configuration import Configuration, read_configuration
 from heatsim.imports.hotspot_files import ChipLayer, read_layers, read_powers
-from heatsim.imports.scenarios import Imported, Slab, add_blocks, relative_name, solid, stack_tables
+from heatsim.imports.hotspot_start import StartLayer, as_npy, prefix_of, start_field
+from heatsim.imports.scenarios import Imported, Slab, add_blocks, relative_name, solid, stack_tables, start_file
 
 SAME_SIZE = 1e-6  # m, between the ends of layers, as HotSpot compares them
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
@@ -87,12 +88,37 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
             document["regions"].append({"material": name, "floorplan": place})
     powers = _powers(files.powers, layers, plans)
     slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
-    table = add_blocks(document, target, heated, powers, slot)
+    tables = add_blocks(document, target, heated, powers, slot)
     if configuration.leakage:
         document["sources"] += [_leakage(layer, target, at[layer.floorplan]) for layer in layers if layer.heated]
     notes = [*configuration.notes, *(note for plan in plans.values() for note in plan.notes), *_gaps(layers, blocks)]
+    start = b""
+    if slot and configuration.start is not None and configuration.start.is_file():
+        start = _start(files, configuration, document, layers, plans, below, die)
+        document["initial"] = {"temperature": {"file": start_file(target).name}}
     notes += _left_out(files, configuration, blocks, transient=slot > 0)
-    return Imported(document, table, [*blocks], notes)
+    return Imported(document, tables, [*blocks], notes, len(heated), start)
+
+
+def _start(
+    files: HotspotFiles,
+    configuration: Configuration,
+    document: Mapping[str, Any],
+    layers: Sequence[ChipLayer],
+    plans: Mapping[Path, ChipPlan],
+    below: Sequence[str],
+    die: tuple[float, float, float, float],
+) -> bytes:
+    """The array of initial temperatures of all cells."""
+    assert configuration.start is not None
+    values, of_file = configuration.values, _of_file(files)
+    of_layers = [_at_origin(plans[layer.floorplan].blocks) for layer in layers]
+    stack = [(name, values[f"s_{_key(name)}"] if name in PACKAGE else max(die[2:]), of_layers[0]) for name in below]
+    stack += [(layer.name, max(die[2:]), blocks) for layer, blocks in zip(layers, of_layers, strict=True)]
+    stack += [(name, values[f"s_{name}"], of_layers[-1]) for name in ("spreader", "sink")]
+    count = len(PACKAGE) if configuration.secondary else 0
+    found = [StartLayer(name, prefix_of(name, of_file, count), side, blocks) for name, side, blocks in stack]
+    return as_npy(start_field(configuration.start, document["grid"], found, die[2:]))
 
 
 def _of_file(files: HotspotFiles) -> bool:
@@ -157,11 +183,8 @@ def _left_out(
             notes.append(f"{file}: c_convec_sec, {values['c_convec_sec']:g} J/K below the board, is left out, too")
         if configuration.leakage:
             notes.append(f"{file}: blocks leak over time, too, which HotSpot leaves out of transients")
-        if configuration.start:
-            told = (
-                f"initial temperatures are not read from {configuration.start}; all start at {values['init_temp']:g} K"
-            )
-            notes.append(f"{file}: {told}")
+        if configuration.start is not None and not configuration.start.is_file():
+            notes.append(f"{file}: there is no init_file {configuration.start}; all start at {values['init_temp']:g} K")
     if configuration.layers and not _of_file(files):
         notes.append(f"{file}: names the layers {configuration.layers}, which HotSpot takes in place of {files.stack}")
     for path, plan in blocks.items():

@@ -87,15 +87,15 @@ Material = tuple[float, float]  # conductivity, W/(m K), and capacity, J/(m3 K)
 
 
 class Configuration(NamedTuple):
-    """values: numbers by their names; materials: of the materials file, by name; start: the name of a file of initial
-    temperatures, "" if there is none; layers: that of a layer file; detailed: whether HotSpot takes the
+    """values: numbers by their names; materials: of the materials file, by name; start: the file of initial
+    temperatures, if there is one; layers: the name of a layer file; detailed: whether HotSpot takes the
     resistivity that blocks of layers have of their own; secondary: whether heat leaves below the die, too; leakage:
     whether blocks leak; film: the coefficient of the sink's top, W/(m2 K), or an expression in T; notes: what to tell.
     """
 
     values: dict[str, float]
     materials: dict[str, Material] | None
-    start: str
+    start: Path | None
     layers: str
     detailed: bool
     secondary: bool
@@ -138,7 +138,9 @@ def read_configuration(path: Path | None, materials: Path | None = None) -> Conf
     film: float | str = 1.0 / (values["r_convec"] * values["s_sink"] ** 2)
     if on["package_model_used"] and path is not None:
         film = _film_of_package(path, texts["package_config_file"], values, notes)
-    start, layers = ("" if texts[name] == NO_FILE else texts[name] for name in ("init_file", "grid_layer_file"))
+    layers = "" if texts["grid_layer_file"] == NO_FILE else texts["grid_layer_file"]
+    named = texts["init_file"]
+    start = None if path is None or named == NO_FILE else find_named_file(named, path, notes)
     detailed = texts["detailed_3d"] == "on"
     return Configuration(
         values, of_file, start, layers, detailed, on["model_secondary"], on["leakage_used"], film, notes

@@ -19,17 +19,25 @@ _BREAK = re.compile(r"\n\s+")
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
 GROWTH = 1.5  # of cells from one to the next beside the blocks
 MAX_CELLS_ALONG = 20_000  # of an axis: what is more is a typing error
+MOST_NAMED = 1000  # blocks with a source and a region each; of more, a source and a region stand for a whole floorplan
 SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
 
 
 class Imported(NamedTuple):
-    """The tables of a scenario; the text of the file of powers beside it, if it has one; the floorplans that it names;
-    and what to tell."""
+    """The tables of a scenario; the texts of the files of powers beside it, if it has any; the floorplans that it
+    names; what to tell; how many blocks release power; and the file of initial temperatures, if it has one."""
 
     document: dict[str, Any]
-    powers: str
+    tables: dict[Path, str]
     floorplans: list[Path]
     notes: list[str]
+    blocks: int
+    start: bytes = b""
+
+    @property
+    def powers(self) -> str:
+        """The text of the first file of powers, or ""."""
+        return next(iter(self.tables.values()), "")
 
     @property
     def toml(self) -> str:
@@ -41,6 +49,11 @@ class Imported(NamedTuple):
 def powers_file(target: Path) -> Path:
     """The file of powers beside a scenario."""
     return target.with_suffix(".powers.csv")
+
+
+def start_file(target: Path) -> Path:
+    """The file of initial temperatures beside a scenario."""
+    return target.with_suffix(".initial.npy")
 
 
 def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
@@ -156,20 +169,45 @@ def add_blocks(
     blocks: Sequence[Placed],
     powers: np.ndarray,
     slot: float,
-) -> str:
+) -> dict[Path, str]:
     """Have blocks, names and floorplans, release powers (slots, blocks), W: each for a slot, s, one after another, or
-    where that is 0 their means in a steady state. Each is a region of statistics, too. Returns the table of the powers
-    over time, "" of a steady state."""
-    given: list[Any] = powers.mean(axis=0).tolist()
+    where that is 0 their means in a steady state. Each is a region of statistics, too. Returns the texts of the files
+    of powers: none of a steady state with few blocks."""
+    looks = {"every": slot} if slot else {"count": 1}
     if slot:
         document["time"] = {"end": len(powers) * slot}
+    if len(blocks) > MOST_NAMED:
+        return _add_floorplans(document, target, blocks, powers, slot)
+    given: list[Any] = powers.mean(axis=0).tolist()
+    if slot:
         given = [{"file": powers_file(target).name, "column": name} for name, _ in blocks]
-    looks = {"every": slot} if slot else {"count": 1}
     document["sources"] = [
         {"power": power, "region": {"floorplan": place}} for (_, place), power in zip(blocks, given, strict=True)
     ]
     document["output"]["regions"] = [{"name": name, "floorplan": place, **looks} for name, place in blocks]
-    return _powers_over_time([name for name, _ in blocks], powers, slot) if slot else ""
+    return {powers_file(target): _powers_over_time([name for name, _ in blocks], powers, slot)} if slot else {}
+
+
+def _add_floorplans(
+    document: dict[str, Any], target: Path, blocks: Sequence[Placed], powers: np.ndarray, slot: float
+) -> dict[Path, str]:
+    """The same by a source and a region for all blocks of a layer, with a file of their powers."""
+    layers = dict[str, tuple[dict[str, Any], list[int]]]()
+    for number, (_, place) in enumerate(blocks):
+        whole = {key: value for key, value in place.items() if key != "unit"}
+        layers.setdefault(repr(whole), (whole, []))[1].append(number)
+    document["sources"], document["output"]["regions"], tables = [], [], dict[Path, str]()
+    for place, numbers in layers.values():
+        stem = re.sub(r"\W", "_", Path(place["file"]).stem)
+        label = stem if len(layers) == 1 else f"{stem}_{len(tables) + 1}"
+        file = powers_file(target) if len(layers) == 1 else target.with_suffix(f".{label}.powers.csv")
+        names, own = [blocks[number][1]["unit"] for number in numbers], powers[:, numbers]
+        lines = [f"{name},{power:.9g}\n" for name, power in zip(names, own.mean(axis=0).tolist(), strict=True)]
+        tables[file] = _powers_over_time(names, own, slot) if slot else "".join(["block,power [W]\n", *lines])
+        document["sources"].append({"region": {"floorplan": place}, "powers": file.name})
+        looks = {"every": slot} if slot else {"count": 1}
+        document["output"]["regions"].append({"name": label, "floorplan": place, "by_block": True, **looks})
+    return tables
 
 
 def find_named_file(name: str, file: Path, notes: list[str]) -> Path:

@@ -64,11 +64,11 @@ def import_stack(
                 document["materials"][block.material] = solid(*stack.materials[block.material])
                 document["regions"].append({"material": block.material, "floorplan": place})
     table, told = _over_slots(file, powers, in_time=stack.slot > 0)
-    text = add_blocks(document, target, heated, table, stack.slot if len(table) > 1 and not steady else 0.0)
+    tables = add_blocks(document, target, heated, table, stack.slot if len(table) > 1 and not steady else 0.0)
     idle = [name for (name, _), each in zip(heated, powers, strict=True) if not any(each)]
     notes = [f"{file}: no power is given for {', '.join(idle[:8])}{', ...' if len(idle) > 8 else ''}"] if idle else []
     notes += [*stack.notes, *(note for plan in read.values() for note in plan.notes), *told]
-    return Imported(document, text, [*plans], notes)
+    return Imported(document, tables, [*plans], notes, len(heated))
 
 
 def _cooled(stack: Stack, cooling: Cooling | None) -> Stack:

@@ -5,8 +5,8 @@ rkl2       super time stepping, many explicit stages a step, by a stepper of `st
 implicit   Runge-Kutta methods with implicit stages (`tableaus`), on the values of a field
 steady     the limit of long times, on the same
 
-A new integrator takes two files: its own, which ends with its `Integrator`, and this one, which names it. The order of
-INTEGRATORS is that of the schema, of estimates and of benchmarks.
+A new integrator takes three files: `heatsim.methods`, with its facts; its own, which ends with its `Integrator`; and
+this one, which names it.
 
 What the last two compute they write in arithmetic of whole fields, which is NumPy's on the host and one kernel an
 operation on the GPU; `balance` has the heat balance of a problem and its solver.
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 from heatsim.integrators.euler import EULER
 from heatsim.integrators.implicit import IMPLICIT
-from heatsim.integrators.integrator import SOLVER_KERNELS, Integrator, StepControl
+from heatsim.integrators.integrator import Integrator, StepControl
 from heatsim.integrators.rkl2 import RKL2
 from heatsim.integrators.steady import STEADY
+from heatsim.methods import SOLVER_KERNELS
 from heatsim.ranks import joined_ranks
 
 if TYPE_CHECKING:
@@ -36,15 +37,19 @@ if TYPE_CHECKING:
     from heatsim.ranks.parts import Ranks
     from heatsim.simulation.state import State
 
-INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": IMPLICIT, "steady": STEADY}
+INTEGRATORS = {each.name: each for each in (EULER, RKL2, IMPLICIT, STEADY)}
 
 ON_CUDA = SOLVER_KERNELS["cuda"]
 
 
+def integrator_of(problem: Problem) -> Integrator:
+    """The integrator that the scenario names; explicit Euler where it names none, which is resolved before a run."""
+    return INTEGRATORS.get(problem.scenario.time.integrator, EULER)
+
+
 def start_integrator(state: State) -> StepControl:
-    """Start the integrator that the scenario names; explicit Euler where it names none, which is resolved before a
-    run."""
-    return (state.problem.scenario.time.chosen or EULER).start(state)
+    """Start the integrator of a problem."""
+    return integrator_of(state.problem).start(state)
 
 
 @dataclass(frozen=True)

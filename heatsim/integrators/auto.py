@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, step_weight
+from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, seconds_of_tangents, step_weight
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.step_control import CHECK_EVERY
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 MAX_SHARE_OF_EULER = 0.8  # of its seconds: the estimates are rough, and nothing is simpler
 MAX_UPDATES_OF_EULER = 2e8  # cell updates that take any machine less than a second
 CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes however few there are
@@ -35,6 +35,7 @@ CELLS_OF_SOURCES, SECONDS_OF_SOURCES = 100_000, 3e-4  # the same, and s, of sour
 UPDATES_A_SECOND = MAX_UPDATES_OF_EULER
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
 TIMED_STEPS, FEW_CELLS = 8, 10_000  # steps timed at once, as a run takes them; more on grids with so few cells
+LEAST_SHARE_OF_SWEEP = 0.2  # of a sweep alone: what a step takes in a batch without its inputs, at least
 UNTIMED = StepCost(0.0, 0.0)
 # Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an Intel Xeon (Emerald
 # Rapids) for 3200 to 147 000 cells, and rounded up for slower ones; what is decided by them is decided by a factor of
@@ -79,11 +80,12 @@ def recommend(
     """
     tolerance, refused = problem.scenario.time.tolerance or DEFAULT_TOLERANCE, refused or {}
     of_euler, step = _for_euler(problem, device, tolerance)
-    first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
+    for_inputs, for_tangents = seconds_of_inputs(problem), seconds_of_tangents(problem)
+    of_host = UNTIMED._replace(inputs=for_inputs, tangents=for_tangents)
+    first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, of_host), refused)
     launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
-    for_inputs = seconds_of_inputs(problem)
-    launch += int(for_inputs * UPDATES_A_SECOND)
-    few = not first.refused and first.steps * (problem.grid.cells + launch) <= MAX_UPDATES_OF_EULER
+    updates = first.steps * (problem.grid.cells + launch) + int(first.seconds * UPDATES_A_SECOND)
+    few = not first.refused and updates <= MAX_UPDATES_OF_EULER
     within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
     reason = f"{first.steps} steps{within} are done in no time"
     if few and not full:
@@ -94,10 +96,11 @@ def recommend(
         others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
         return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
 
-    estimates = estimate_all(_typical_cost(problem, for_inputs)) if device == "cpu" else []
+    estimates = estimate_all(_typical_cost(problem, of_host)) if device == "cpu" else []
     if not _is_settled(estimates):
         cost = measure()
-        estimates = estimate_all(cost._replace(step=max(cost.step - for_inputs, cost.sweep), inputs=for_inputs))
+        without = max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep)
+        estimates = estimate_all(of_host._replace(step=without, sweep=cost.sweep))
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
@@ -143,8 +146,8 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _typical_cost(problem: Problem, for_inputs: float) -> StepCost:
-    """What steps cost about on the CPU, without computing any."""
+def _typical_cost(problem: Problem, of_host: StepCost) -> StepCost:
+    """What steps cost about on the CPU, without computing any. of_host: what they cost beside kernels."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
     cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
@@ -152,7 +155,7 @@ def _typical_cost(problem: Problem, for_inputs: float) -> StepCost:
     step, sweep = (
         more + call + cells * cell for call, cell in zip(SECONDS_A_CALL[:2], SECONDS_A_CELL[:2], strict=True)
     )
-    return StepCost(step, sweep, for_inputs)
+    return of_host._replace(step=step, sweep=sweep)
 
 
 def _is_settled(estimates: list[IntegratorEstimate]) -> bool:
@@ -201,9 +204,11 @@ def measure_step_cost(state: State) -> StepCost:
 
     stepper, field, forcing = state.stepper, state.field, state.explicit_forcing(np.zeros(1), dt)
 
+    middle = 0.5 * (problem.scenario.time.end - batch * dt)  # beams may be off at the start
+
     def steps() -> float:
         begun = time.perf_counter()
-        euler.advance(state, 0.0, dt, 0, batch)
+        euler.advance(state, middle, dt, 0, batch)
         field.is_finite()  # waits for the device
         return (time.perf_counter() - begun) / batch
 

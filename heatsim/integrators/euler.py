@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heatsim import methods
 from heatsim.errors import ScenarioError
 from heatsim.integrators.growth import longest_explicit_step
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -28,6 +31,7 @@ FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long
 LOOK_AHEAD = 64  # steps for which inputs are found at once where forcings serve a single step
 MAX_TANGENT_STEPS = 48  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
 MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
+TANGENT_SHARE = 0.1  # of its range, that an input changes by while a tangent serves
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
 
 WEIGHT_OF_TANGENTS, WEIGHT_OF_POTENTIALS = 1.1, 2.3  # see `step_weight`
@@ -37,6 +41,8 @@ WEIGHT_OF_SOURCES = 10.0  # that depend on temperature: NumPy evaluates them ove
 # faces, sources and modes lost a fifth of that or less.
 ROUNDING_SHARE = 0.2
 TIMED_INPUTS, TIMED_SECONDS = 64, 0.1  # forcings that are timed, and s after which no more are
+# What tangents take over what the terms of their surfaces do: 3.7 of a few faces whose inputs depend on time.
+TIMED_TANGENTS, TANGENTS_OVER_TERMS = 3, 3.7
 
 
 class TangentsMade(NamedTuple):
@@ -54,9 +60,9 @@ class StepForcing:
     """Gives the forcing of explicit steps, interval by interval.
 
     Where tangents stand for boundary faces, they serve several steps: twice as many as the last ones if those were off
-    by little at their end, half as many if they were off by too much. They follow inputs in every step, and are judged
-    by what the balance gives at the time to which they lead, not at the time of their last step. How many steps a
-    tangent serves does not depend on the batches that steps are asked for in.
+    by little at their end, fewer if they were off by too much, and one after a jump of an input. They follow inputs in
+    every step, and are judged by what the balance gives at the time to which they lead, not at the time of their last
+    step. How many steps a tangent serves does not depend on the batches that steps are asked for in.
     """
 
     def __init__(self, state: State, tangent_steps: int = 1) -> None:
@@ -65,6 +71,8 @@ class StepForcing:
         self._forcing: Forcing | None = None
         self._made: TangentsMade | None = None
         self._is_over = False  # whether an interval has ended while the tangents might have served on
+        self._is_afresh = False
+        self._longest = min(_max_tangent_steps(state.problem), state.problem.batch)
 
     def state(self) -> SavedState:
         """How many steps tangents serve, and what the last ones were made from."""
@@ -85,9 +93,10 @@ class StepForcing:
             lines = self._state.boundary_tangents(times, lambda indices: cells)
             self._forcing = self._state.explicit_forcing(times[:steps], dt, boundary=lines)
 
-    def begin_interval(self) -> None:
-        """Renew the tangents with the next step."""
-        self._is_over = True
+    def begin_interval(self, *, afresh: bool) -> None:
+        """Renew the tangents with the next step; afresh: an input jumps there. Nothing has moved yet, so the last
+        tangents are right at the jump, but will not be for long."""
+        self._is_over, self._is_afresh = True, afresh
 
     def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing, int]:
         """The forcing of steps from number `first` on of an interval that starts at `start` s, and how many of the
@@ -110,17 +119,18 @@ class StepForcing:
                 seen["cells"] = state.field.stored_cells(indices)
             return seen["cells"]
 
-        longest = min(MAX_TANGENT_STEPS, state.problem.batch)
+        longest = self._longest
         times = self._times(start, dt, first, min(2 * self._length, longest) + 1)
         lines = state.boundary_tangents(times, cells)
         if before is not None:
             error = state.tangents.error(before, self._length - self._left, lines)
-            if error > MAX_TANGENT_ERROR:
-                self._length = max(1, self._length // 2)
+            if error > MAX_TANGENT_ERROR:  # which grows with the square of the steps; after a jump it is of order 1
+                self._length = max(1, int(self._length * sqrt(MAX_TANGENT_ERROR / error)))
             elif error < MAX_TANGENT_ERROR / 8:  # twice the steps give four times the error
                 self._length = 2 * self._length
-        self._length = self._left = min(self._length, longest)
-        self._made, self._is_over = TangentsMade(start, dt, first, self._length, seen.get("cells")), False
+        self._length = self._left = 1 if self._is_afresh else min(self._length, longest)
+        self._made = TangentsMade(start, dt, first, self._length, seen.get("cells"))
+        self._is_over = self._is_afresh = False
         return state.explicit_forcing(times[: self._length], dt, boundary=lines)
 
     def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
@@ -161,6 +171,7 @@ class ExplicitSteps:
         self._state = state
         self._check_every = CHECK_EVERY[state.field.device]
         self._step_forcing = StepForcing(state)
+        self._restarts = state.problem.events().restarts
         self._at_once = state.stepper.fused_steps
         self._interval: Interval | None = None
         self._at_most: int | None = None
@@ -172,7 +183,7 @@ class ExplicitSteps:
         if target <= start:
             return
         if self._interval is None or self._interval.target != target:
-            self._step_forcing.begin_interval()
+            self._step_forcing.begin_interval(afresh=start in self._restarts)
         interval = Interval.begin(self._interval, start, target, state.problem.largest_step)
         start, _, total, done = interval
         dt = (target - start) / total
@@ -256,6 +267,38 @@ def seconds_of_inputs(problem: Problem) -> float:
     return (time.perf_counter() - begun) / taken
 
 
+def seconds_of_tangents(problem: Problem) -> float:
+    """What tangents to the flux of boundary faces take on the host each time that they are made, s; 0 where there are
+    none."""
+    form, surfaces = problem.explicit_form, problem.surfaces
+    if form is None or surfaces is None or not form.faces.entries.size:
+        return 0.0
+    times, taken = np.array([0.25, 0.5]) * problem.scenario.time.end, []
+    for _ in range(TIMED_TANGENTS):
+        begun = time.perf_counter()
+        surfaces.at(times)
+        taken.append(time.perf_counter() - begun)
+    return TANGENTS_OVER_TERMS * min(taken)
+
+
+def _max_tangent_steps(problem: Problem) -> int:
+    """The most steps that tangents serve: no more than an input takes to change by TANGENT_SHARE of its range."""
+    if not problem.varies:
+        return MAX_TANGENT_STEPS
+    fastest = problem.accurate_explicit_steps(DEFAULT_TOLERANCE).fastest_input
+    return int(min(max(1.0, TANGENT_SHARE * fastest / problem.largest_step), MAX_TANGENT_STEPS))
+
+
+def _steps_of_tangents(problem: Problem, tolerance: float, step: float) -> float:
+    """How many steps tangents serve, about: so many that their error, which grows with the square of the time and is
+    twice the range of an input in the time in which the input changes by that, is half of MAX_TANGENT_ERROR."""
+    if not problem.varies:
+        return float(MAX_TANGENT_STEPS)
+    fastest = problem.accurate_explicit_steps(tolerance).fastest_input
+    served: float = sqrt(MAX_TANGENT_ERROR / 4.0) * fastest / step
+    return min(max(1.0, served), float(MAX_TANGENT_STEPS))
+
+
 def allows_explicit_steps(problem: Problem) -> bool:
     """Whether the step that the scenario asks for is stable."""
     step = problem.scenario.time.step
@@ -273,12 +316,15 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     refused = inputs.refused or _refusal(problem, steps, tolerance)
     lost = 0.0 if refused else rounding_loss(problem, ROUNDING_SHARE, steps, tolerance)
     refused = refused or rounding_refusal(problem, lost, tolerance)
-    return IntegratorEstimate(EULER.name, steps, steps, steps * (inputs.cost.step + inputs.cost.inputs), refused, lost)
+    each, tangents = inputs.cost.step + inputs.cost.inputs, inputs.cost.tangents
+    if tangents > 0.0:
+        each += tangents / _steps_of_tangents(problem, tolerance, problem.scenario.time.end / steps)
+    return IntegratorEstimate(EULER.name, steps, steps, steps * each, refused, lost)
 
 
 def accurate_step(problem: Problem, tolerance: float) -> float:
     """The longest step with which explicit Euler is stable and must be accurate enough, s."""
-    after_jump, for_inputs = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
     growing = longest_explicit_step(problem, tolerance)
     return min(problem.largest_step, after_jump.step, for_inputs, growing) * (1 - 1e-9)
 
@@ -288,7 +334,7 @@ def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     if not allows_explicit_steps(problem):
         return "would need shorter steps to be stable"
     step = problem.scenario.time.end / steps
-    after_jump, for_inputs = problem.accurate_explicit_steps(tolerance)
+    after_jump, for_inputs, _ = problem.accurate_explicit_steps(tolerance)
     if step > after_jump.step:
         since = f" from the jump of an input at t = {after_jump.jump:g} s" if after_jump.jump > 0.0 else ""
         until = "on to" if since else "before"
@@ -307,10 +353,8 @@ def _warm_up(state: State) -> None:
 
 
 EULER = Integrator(
-    name="euler",
+    methods.EULER,
     start=_start,
-    bounded_by_stability=True,
-    ends_at_kinks=False,
     warm_up=_warm_up,
     estimate=_estimate,
 )

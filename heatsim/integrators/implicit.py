@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from heatsim import methods
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
 from heatsim.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.integrators.integrator import (
-    SOLVER_KERNELS,
     EstimateInputs,
     Integrator,
     IntegratorEstimate,
     SavedState,
-    SolverBytes,
     StepControl,
     solver_rows,
 )
@@ -46,6 +45,7 @@ from heatsim.integrators.step_control import (
     step_share,
 )
 from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,9 +60,6 @@ MAX_ITERATIONS = 100
 MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
-# Measured: docs/reports/faults.md; on a GPU the first and the last, at 128^3 and 256^3 cells.
-BYTES_A_CELL = {"cpu": SolverBytes(184, 216, 416), "cuda": SolverBytes(256, 290, 392)}
 TYPICAL_ITERATIONS = 6  # of all solves of a step
 # A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
 # Steps are those of a linear problem; where something depends on temperature, a step solves several in turn.
@@ -71,7 +68,6 @@ HOST_SECONDS_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
 SOLVES_A_NONLINEAR_SOLVE = 7.0
 # Steps in which a front melts a cell, with those rejected: 12 measured, of ground that thaws and freezes for ten years.
 STEPS_A_MELTING_CELL, MAX_SWINGS = 12, 1e6
-LATENESS = 0.5  # that of `explicit_accuracy`
 SETUP_STEPS = 5  # steps that a run takes longer, for its matrices
 
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
@@ -253,7 +249,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
     steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
     if problem.melts:  # a front meets each cell on its way, and again with each swing of the inputs
-        follow = problem.accurate_explicit_steps(inputs.tolerance).for_inputs * LATENESS / inputs.tolerance
+        follow = problem.accurate_explicit_steps(inputs.tolerance).fastest_input
         swings = max(1.0, problem.scenario.time.end / (pi * follow))
         steps = max(steps, ceil(STEPS_A_MELTING_CELL * max(problem.grid.shape) * min(swings, MAX_SWINGS)))
     _, foldings, _ = foreseen_growth(problem)
@@ -274,13 +270,8 @@ def _measure(state: State) -> float:
 
 
 IMPLICIT = Integrator(
-    name="implicit",
+    methods.IMPLICIT,
     start=_start,
-    default_tolerance=DEFAULT_TOLERANCE,
-    methods=tuple(METHODS),
-    kernels=SOLVER_KERNELS,
-    bytes_a_cell=BYTES_A_CELL,
-    kernel_count=17,
     estimate=_estimate,
     measure=_measure,
     report=solver_rows,

@@ -1,14 +1,16 @@
-"""What the rest of heatsim knows of an integrator: its facts, and the functions that a run, a dry run and `auto` call.
+"""What the rest of heatsim knows of an integrator: the functions that a run, a dry run and `auto` call.
 
-Each integrator's file ends with its `Integrator`; `heatsim.integrators.INTEGRATORS` names them all. This module is
-imported by scenarios and by the command line, so it imports nothing heavy.
+Each integrator's file ends with its `Integrator`; `heatsim.integrators.INTEGRATORS` names them all. Its facts are a
+`Method`, which scenarios ask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from heatsim.methods import Method
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 
 SavedState: TypeAlias = dict[str, Any]  # numbers, texts, None, arrays on the host, lists and dictionaries of these
 Rows: TypeAlias = list[tuple[str, str]]  # of a table for people: name, value
-
-SOLVER_KERNELS = {"cpu": "multigrid", "cuda": "multigrid_cuda"}  # kernels of linear solvers, by device
 
 
 class StepControl(Protocol):
@@ -59,22 +59,14 @@ class StepsBetweenEvents:
         """Nothing was saved."""
 
 
-class SolverBytes(NamedTuple):
-    """Bytes a cell of the matrices, vectors and levels of a solver: of a linear problem in `single` and in `double`
-    precision, and of one that depends on temperature."""
-
-    single: int
-    double: int
-    nonlinear: int
-
-
 class StepCost(NamedTuple):
     """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone; `inputs`: of the host beside them, for what
-    depends on time in each step or stage."""
+    depends on time in each step or stage; `tangents`: of the host, for tangents to the flux of boundary faces."""
 
     step: float
     sweep: float
     inputs: float = 0.0
+    tangents: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,42 +107,19 @@ def _allowed_step(problem: Problem) -> float:
 
 @dataclass(frozen=True)
 class Integrator:
-    """An integrator and its facts.
+    """What computes by a method in time.
 
-    Facts:
-        name: in scenario files.
-        to_limit: whether it finds the steady state in place of going through time; its ledger is one of rates.
-        bounded_by_stability: whether its steps have to stay below the stability limit of explicit Euler.
-        follows_sources: whether it takes sources that depend on temperature.
-        ends_at_kinks: whether its steps have to end where an input has a kink or a discontinuity.
-        default_tolerance: `time.tolerance` where it is left out; None if it has no use for a tolerance.
-        methods: the values of `time.method` that it knows.
-        kernels: the kernels of its linear solver by device; None if it takes steps with a stencil kernel.
-        bytes_a_cell: memory of the device, by its name, if it solves.
-        fields: fields of the run's precision on the device, at most, if it does not.
-        kernel_count: kernels that a run compiles if none are on the disk, about.
-
-    Functions:
-        start: gives the step control of a state.
-        warm_up: compiles what is not compiled yet, and leaves the state as it is.
-        estimate: what a run would take, for `auto`; None if `auto` is not to take it.
-        measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
-        report: rows of the closing summary, from what run.json holds.
-        largest_step: the largest of equal steps that it takes in a problem, s.
+    method: its facts.
+    start: gives the step control of a state.
+    warm_up: compiles what is not compiled yet, and leaves the state as it is.
+    estimate: what a run would take, for `auto`; None if `auto` is not to take it.
+    measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
+    report: rows of the closing summary, from what run.json holds.
+    largest_step: the largest of equal steps that it takes in a problem, s.
     """
 
-    name: str
+    method: Method
     start: Callable[[State], StepControl]
-    to_limit: bool = False
-    bounded_by_stability: bool = False
-    follows_sources: bool = True
-    ends_at_kinks: bool = True
-    default_tolerance: float | None = None
-    methods: tuple[str, ...] = ()
-    kernels: Mapping[str, str] | None = None
-    bytes_a_cell: Mapping[str, SolverBytes] = field(default_factory=dict)
-    fields: int = 2
-    kernel_count: int = 4
     warm_up: Callable[[State], None] = _warm_nothing
     estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
     measure: Callable[[State], float] | None = None
@@ -158,19 +127,9 @@ class Integrator:
     largest_step: Callable[[Problem], float] = _allowed_step
 
     @property
-    def solves(self) -> bool:
-        """Whether it solves linear systems."""
-        return self.kernels is not None
-
-    @property
-    def controls_error(self) -> bool:
-        """Whether the sizes of its steps follow a tolerance."""
-        return self.default_tolerance is not None and not self.to_limit
-
-    @property
-    def energy_unit(self) -> str:
-        """The unit of its ledger."""
-        return "W" if self.to_limit else "J"
+    def name(self) -> str:
+        """In scenario files."""
+        return self.method.name
 
 
 def solver_rows(info: Mapping[str, Any]) -> Rows:

@@ -28,7 +28,7 @@ from heatsim_kernels.stencil.coefficients import FACES
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.growth import GrowthLimit
-from heatsim.integrators.implicit import DEFAULT_TOLERANCE, combine_rates
+from heatsim.integrators.implicit import combine_rates
 from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
     SOLVER_RESIDUAL,
@@ -42,6 +42,7 @@ from heatsim.integrators.linearised import (
 )
 from heatsim.integrators.step_control import NO_LIMIT, SOLVER_ACCURACY, StepLimit, TrialStep, allowed_step_error
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
+from heatsim.methods import DEFAULT_TOLERANCE
 from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:

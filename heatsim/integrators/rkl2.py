@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
+from heatsim import methods
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, Rows, SavedState, StepControl
 from heatsim.integrators.mean_inputs import MeanInputs, lacking_weights
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
@@ -38,6 +39,7 @@ from heatsim.integrators.step_control import (
     step_share,
     typical_step,
 )
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
 
 MIN_STAGES, MAX_STAGES = 3, 511
 ERROR_ORDER = 3  # of the error of a step, as a power of it
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
-MAX_FIELDS = 5  # on the device, where boundary faces or sources depend on time
 # Where something melts, the temperature has a kink at the front, and each cell that the front reaches has one in time.
 # No step resolves it, so that the estimated error falls but slowly with the step, and is far from the error: steps are
 # then taken by the age of what they follow, if the estimate asks for shorter ones, and have few stages. Measured on
@@ -358,7 +358,8 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     share = _share_of_age(problem, tolerance)
     longest = longest_step(problem, tolerance)
     steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
-    seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed] + inputs.cost.inputs)
+    of_host = inputs.cost.inputs + inputs.cost.tangents
+    seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed] + of_host)
     updates = max(sweeps, problem.scenario.time.end / limit)
     lost = 0.0 if inputs.refused else rounding_loss(problem, ROUNDING_SHARE, updates, tolerance)
     refused = inputs.refused or rounding_refusal(problem, lost, tolerance)
@@ -374,11 +375,8 @@ def _report(info: Mapping[str, Any]) -> Rows:
 
 
 RKL2 = Integrator(
-    name="rkl2",
+    methods.RKL2,
     start=_start,
-    default_tolerance=DEFAULT_TOLERANCE,
-    fields=MAX_FIELDS,
-    follows_sources=False,  # the stages of a step share the sources of its start, which would make it of first order
     warm_up=_warm_up,
     estimate=_estimate,
     report=_report,

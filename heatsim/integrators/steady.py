@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim import methods
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.integrator import (
-    SOLVER_KERNELS,
-    Integrator,
-    SolverBytes,
-    StepControl,
-    StepsBetweenEvents,
-    solver_rows,
-)
+from heatsim.integrators.integrator import Integrator, StepControl, StepsBetweenEvents, solver_rows
 
 if TYPE_CHECKING:
     from heatsim.integrators.balance import Balance, BalanceInputs, Values
@@ -33,8 +27,6 @@ FIRST_RESIDUAL = 1e-3  # enough to know the range
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
 
-DEFAULT_TOLERANCE = 1e-6  # of the range of temperatures, where time.tolerance is left out
-BYTES_A_CELL = {"cpu": SolverBytes(156, 188, 200), "cuda": SolverBytes(250, 250, 250)}
 TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts take twice as many
 TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
 
@@ -121,7 +113,7 @@ def _seconds_of_linearisations(state: State) -> float:
 
 
 def _start(state: State) -> StepControl:
-    tolerance = state.problem.scenario.time.tolerance or DEFAULT_TOLERANCE
+    tolerance = state.problem.scenario.time.tolerance or methods.STEADY_TOLERANCE
     if state.problem.temperature_dependent:
         from heatsim.integrators import nonlinear_steady
 
@@ -134,14 +126,8 @@ def _measure(state: State) -> float:
 
 
 STEADY = Integrator(
-    name="steady",
+    methods.STEADY,
     start=_start,
-    to_limit=True,
-    ends_at_kinks=False,
-    default_tolerance=DEFAULT_TOLERANCE,
-    kernels=SOLVER_KERNELS,
-    bytes_a_cell=BYTES_A_CELL,
-    kernel_count=17,
     measure=_measure,
     report=solver_rows,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
 from heatsim.scenario.toml.positions import Key
+from heatsim.threads import share_out
 
+Found = TypeVar("Found")
 NOISE = 0.1  # share by which means may be in doubt: what is beyond is noise, which has its values at centres
 _KEY: Key = ("initial", "temperature")
 
@@ -34,30 +37,46 @@ class InitialField:
         self._doubts: dict[Key, float] = {}
         self._smoothed: np.ndarray | None = None
         self._middle = 0.0
+        self._range: tuple[float, float] | None = None
         if is_smoothed(scenario, "initial"):
             self._smoothed, self._middle = self._smooth()
 
     def planes(self) -> Iterator[np.ndarray]:
-        """Temperature of each plane (ny, nx), z upwards, float64.
+        """Temperature of each plane (ny, nx), z upwards, float64: see `of_planes`."""
+        return self.of_planes(lambda z, plane: plane)
+
+    def of_planes(self, action: Callable[[int, np.ndarray], Found]) -> Iterator[Found]:
+        """What an action, by threads, makes of each plane (ny, nx) of temperatures, float64, z upwards, and of its
+        number.
 
         Raises `ScenarioError` for a file that cannot be used, values that are not finite, or below absolute zero.
         """
-        if self._smoothed is None:
-            yield from self._checked_planes()
-        else:
-            yield from (plane.astype(np.float64) + self._middle for plane in self._smoothed)
+        smoothed = self._smoothed
+        if smoothed is None:
+            return self._of_checked_planes(action)
+
+        def of_smoothed(z: int) -> Found:
+            return action(z, smoothed[z].astype(np.float64) + self._middle)
+
+        return share_out(of_smoothed, range(len(smoothed)), smoothed.size)
 
     def range(self) -> tuple[float, float]:
-        """Least and greatest temperature."""
-        ranges = [(float(plane.min()), float(plane.max())) for plane in self.planes()]
-        return min(low for low, _ in ranges), max(high for _, high in ranges)
+        """Least and greatest temperature. Raises as `of_planes` does."""
+        if self._range is None:
+            ranges = list(self.of_planes(lambda z, plane: (float(plane.min()), float(plane.max()))))
+            self._range = min(low for low, _ in ranges), max(high for _, high in ranges)
+        return self._range
 
     def _smooth(self) -> tuple[np.ndarray, float]:
         """The smoothed rise over the middle of the field, and that middle."""
         scenario, grid = self._scenario, self._grid
         field = np.empty(grid.shape)
-        for z, plane in enumerate(self._checked_planes()):
+
+        def keep(z: int, plane: np.ndarray) -> None:
             field[z] = plane
+
+        for _ in self._of_checked_planes(keep):
+            pass
         field = smooth_field(scenario, "initial", field, grid.spacing[::-1])
         self._require_physical(field, "after smoothing")
         middle = 0.5 * float(field.min() + field.max())
@@ -71,24 +90,46 @@ class InitialField:
             if doubt > least:
                 yield key, doubt, self._means[key] is None
 
-    def _checked_planes(self) -> Iterator[np.ndarray]:
-        value = self._scenario.initial.temperature
+    def _of_checked_planes(self, action: Callable[[int, np.ndarray], Found]) -> Iterator[Found]:
+        value, last, points = self._scenario.initial.temperature, self._last_regions, list(centre_planes(self._grid))
         array = None
         if isinstance(value, ArrayFile):
             array = read_cells(self._scenario, (*_KEY, "file"), value.file, value.dataset, self._grid.shape)
-        for z, point in enumerate(centre_planes(self._grid)):
-            where = f"in the plane z = {point['z']:g} m"
+        self._find_means()
+
+        def check(z: int) -> Found:
+            point = points[z]
             plane = self._plane(value, _KEY, z, point) if array is None else array[z].astype(np.float64)
-            if self._last_regions is not None:
-                plane = self._with_regions(plane, self._last_regions[z], z, point)
-            self._require_physical(plane, where)
-            yield plane
+            if last is not None:
+                plane = self._with_regions(plane, last[z], z, point)
+            self._require_physical(plane, f"in the plane z = {point['z']:g} m")
+            return action(z, plane)
+
+        return share_out(check, range(len(points)), self._grid.cells)
+
+    def _find_means(self) -> None:
+        """Find the means over cells of all values that are expressions, before threads ask for them."""
+        last = self._last_regions
+        given: dict[Key, object] = {_KEY: self._scenario.initial.temperature}
+        regions = self._scenario.regions
+        if last is not None:
+            counts = sum(np.bincount(plane.reshape(-1), minlength=len(regions)) for plane in last)
+            given |= {("regions", n, "initial"): regions[n].initial for n in np.flatnonzero(counts).tolist()}
+        for key, value in given.items():
+            if isinstance(value, Expression) and key not in self._means:
+                inside = None if last is None or key == _KEY else last == key[1]
+                means = space_means(value, grid_cells(self._grid), {}, inside, by_distance=True)
+                self._means[key] = None if means.doubt > NOISE else means
+                self._doubts[key] = means.doubt
 
     def _require_physical(self, temperatures: np.ndarray, where: str, key: Key = _KEY) -> None:
-        require_finite(self._scenario, key, temperatures, where)
-        require_at_least(
-            self._scenario, key, temperatures, self._scenario.zero, f"{self._scenario.unit} (absolute zero)", where
-        )
+        scenario = self._scenario
+        if temperatures.size:
+            low, high = temperatures.min(), temperatures.max()  # NaN if one is
+            if scenario.zero <= low and high <= np.finfo(scenario.compute.precision).max:
+                return
+        require_finite(scenario, key, temperatures, where)
+        require_at_least(scenario, key, temperatures, scenario.zero, f"{scenario.unit} (absolute zero)", where)
 
     def _with_regions(
         self, plane: np.ndarray, last: np.ndarray, z: int, point: dict[str, np.ndarray | float]
@@ -106,10 +147,5 @@ class InitialField:
     def _plane(self, value: object, key: Key, z: int, point: dict[str, np.ndarray | float]) -> np.ndarray:
         """Means over the cells of plane z of the value at `key`."""
         assert isinstance(value, float | Expression)
-        if key not in self._means and isinstance(value, Expression):
-            inside = None if self._last_regions is None or key == _KEY else self._last_regions == key[1]
-            means = space_means(value, grid_cells(self._grid), {}, inside, by_distance=True)
-            self._means[key] = None if means.doubt > NOISE else means
-            self._doubts[key] = means.doubt
         known = self._means.get(key)
         return evaluate(value, self._grid.shape[1:], **point) if known is None else known.plane(z)

@@ -54,10 +54,16 @@ def make_cell_classes(
 ) -> CellClasses:
     """The cell classes of a grid; cells of one class see the same materials, sizes and slopes on all sides."""
     along = [find_axis_metrics(grid, axis, wraps) for axis, wraps in zip(AXES, periodic, strict=True)]
-    ids, of_zone, factors = _split(np.zeros(grid.shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
+    alike = zones.ids is None and slopes is None and all(len(places.measure) == 1 for places in along)
+    shape = (1, 1, 1) if alike else grid.shape
+    ids, of_zone, factors = _split(np.zeros(shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
     material = np.array(zones.materials)
     x, y, z = (places.labels for places in along)
-    found = cells.classify_cells(ids, material[of_zone], (x, y, z), periodic)
+    if alike:
+        members = np.array([[0, *6 * zones.materials, 0, 0, 0]], np.int32)
+        found = cells.ClassifiedCells(None, members, np.array([grid.cells]))
+    else:
+        found = cells.classify_cells(ids, material[of_zone], (x, y, z), periodic)
     zone, beyond = of_zone[found.members[:, cells.OWN]], found.members[:, cells.BESIDE]
     slope = factors[found.members[:, cells.OWN]]
     at = found.members[:, cells.LABELS].T

@@ -64,10 +64,12 @@ class InputsInTime(NamedTuple):
 
 
 class AccurateSteps(NamedTuple):
-    """The longest explicit steps with which the error is below the tolerance, s: after jumps, and behind inputs."""
+    """The longest explicit steps with which the error is below the tolerance, s: after jumps, and behind inputs.
+    fastest_input: s in which an input changes by its range at the least."""
 
     after_jump: AfterJump
     for_inputs: float
+    fastest_input: float
 
 
 def accurate_steps(
@@ -96,7 +98,8 @@ def accurate_steps(
         changes = ramps(np.repeat(trace.times, _twice(trace)), _closed(trace), end)
         follow.append(looks.behind(changes, changes.sizes / (changes.scale or inf)))
     after_jump = min((each for each in found if each is not None), default=NO_JUMP)
-    return AccurateSteps(after_jump, tolerance / LATENESS * min(follow, default=inf))
+    fastest = min(follow, default=inf)
+    return AccurateSteps(after_jump, tolerance / LATENESS * fastest, fastest)
 
 
 def _switched(times: Iterable[float]) -> Changes:

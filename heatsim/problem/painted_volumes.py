@@ -46,9 +46,11 @@ class _Painted(NamedTuple):
 
 def regions_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[KeyIssue]:
     """Regions whose material fills another volume than their shapes less what later regions paint over."""
+    if not any(region.forms for region in scenario.regions):
+        return
     regions = [_painted(scenario, grid, number) for number in range(len(scenario.regions))]
     last = np.zeros(grid.shape, np.min_scalar_type(len(regions)))
-    for number, region in enumerate(regions):
+    for number, region in enumerate(regions[1:], 1):
         last[region.window][region.mask] = number
     suspects = [n for n in range(len(regions)) if scenario.regions[n].forms and _suspect(grid, regions, last, n)]
     if not suspects:
@@ -82,14 +84,14 @@ def _painted(scenario: Scenario, grid: CellGrid, number: int) -> _Painted:
         inside = contains_points(region, x, y[:, None], z[:, None, None])
         fits = region.box is not None and all(_on_faces(grid, axis, low[i], high[i]) for i, axis in enumerate(AXES))
         return _Painted(window, np.broadcast_to(inside, shape), exact_volume(region, grid), low, high, fits)
-    if region.labels is not None:
-        return _Painted(whole, np.ones(grid.shape, bool), None, spans[0], spans[1], True)
+    if region.labels is not None or not region.forms:
+        return _Painted(whole, np.broadcast_to(True, grid.shape), None, spans[0], spans[1], True)
     masks = np.stack(list(shape_masks(scenario, ("regions", number), region, grid)))
     drawing = region.floorplan or region.gds
     if drawing is not None:
         spans[:, 2] = np.clip(drawing.z, *grid.span("z"))
     exact = drawn_volume(scenario, ("regions", number), region, grid) if drawing else _volume_of_surface(region, spans)
-    return _Painted(whole, masks, exact, spans[0], spans[1], not region.forms)
+    return _Painted(whole, masks, exact, spans[0], spans[1], False)
 
 
 def _on_faces(grid: CellGrid, axis: str, *places: float) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -17,6 +17,7 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.methods import Method
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.physics.event_times import Marks, mark_times
 from heatsim.physics.initial_condition import InitialField
@@ -60,22 +61,12 @@ from heatsim.scenario.checks.materials_and_faces import find_crossing_temperatur
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
+Found = TypeVar("Found")
+
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
-
-
-class IntegratorFacts(Protocol):
-    """What decides whether an integrator can take a problem: see `heatsim.integrators.integrator.Integrator`."""
-
-    @property
-    def solves(self) -> bool:
-        """Whether it solves linear systems."""
-
-    @property
-    def follows_sources(self) -> bool:
-        """Whether it takes sources that depend on temperature."""
 
 
 class ExplicitForm(NamedTuple):
@@ -136,10 +127,21 @@ class Problem:
 
     def initial_planes(self) -> Iterator[np.ndarray]:
         """The initial offset, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
+        return self.of_initial_planes(lambda z, plane: plane)
+
+    def of_initial_planes(self, action: Callable[[int, np.ndarray], Found]) -> Iterator[Found]:
+        """What an action, by threads, makes of each of `initial_planes` and of its number."""
         of_materials = np.concatenate((np.full(self.materials.solids, np.nan), self.materials.temperature))
-        for z, plane in enumerate(self.initial.planes()):
-            given = self.zones.plane(of_materials[list(self.zones.materials)], z)
-            yield (np.where(np.isnan(given), plane, given) - self.reference).astype(self.dtype)
+        of_zones = of_materials[list(self.zones.materials)]
+        free = np.isnan(of_zones).all()
+
+        def offsets(z: int, plane: np.ndarray) -> Found:
+            if not free:
+                given = self.zones.plane(of_zones, z)
+                plane = np.where(np.isnan(given), plane, given)
+            return action(z, (plane - self.reference).astype(self.dtype))
+
+        return self.initial.of_planes(offsets)
 
     @property
     def ambient_offsets(self) -> np.ndarray:
@@ -182,10 +184,10 @@ class Problem:
         """Heat capacity of all solids, J/K."""
         return float(self.coefficients.capacity @ self.cell_classes.count)
 
-    def refuses(self, integrator: IntegratorFacts) -> str:
-        """Why an integrator cannot take this problem, or ""."""
+    def refuses(self, method: Method) -> str:
+        """Why a method in time cannot take this problem, or ""."""
         following = self.temperature_sources
-        if following is None or integrator.follows_sources:
+        if following is None or method.follows_sources:
             return ""
         if following.of_volumes:
             return SOURCE_REFUSAL

@@ -6,6 +6,7 @@ from math import dist
 
 import numpy as np
 
+from heatsim.geometry.floorplans import covered_area, read_plan
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.layouts import LayerName, layer_area
 from heatsim.geometry.voxelise import contains_points, floorplan_blocks
@@ -48,8 +49,16 @@ def drawn_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> 
     low, high = np.clip(drawing.z, *grid.span("z"))
     if shape.floorplan is not None:
         blocks = floorplan_blocks(scenario, key, shape.floorplan)
-        sides = ((min(b.right, right) - max(b.left, left), min(b.top, top) - max(b.bottom, bottom)) for b in blocks)
-        return float(sum(max(x, 0.0) * max(y, 0.0) for x, y in sides) * (high - low))
+        inside = [
+            block._replace(
+                left=max(block.left, left), right=min(block.right, right),
+                bottom=max(block.bottom, bottom), top=min(block.top, top),
+            )
+            for block in blocks
+        ]  # fmt: skip
+        drawn = [block for block in inside if block.left < block.right and block.bottom < block.top]
+        overlap = read_plan(shape.floorplan.file).overlap
+        return (covered_area(drawn) if overlap else sum(block.area for block in drawn)) * float(high - low)
     assert shape.gds is not None
     name = LayerName(shape.gds.layer, shape.gds.datatype, shape.gds.cell)
     area = layer_area(shape.gds.file, name, (left, bottom), (right, top))

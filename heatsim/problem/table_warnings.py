@@ -26,7 +26,8 @@ def tables_off(scenario: Scenario, tabulated: TabulatedMaterials, dtype: np.dtyp
             yield KeyIssue(("materials", name), f"{found} ({PROMISED:g} is promised)", "fewer points, or smoother ones")
         u = tables.state_of(T, number)
         rounding = 0.5 * float(np.finfo(dtype).eps) * np.abs(u * tables.slope(u, number))
-        most = rounding / np.maximum(np.abs(T + tables.reference), high - low)
+        size = np.maximum(np.abs(T + tables.reference), max(high - low, np.finfo(float).tiny))
+        most = rounding / size
         worst = int(np.argmax(most))
         if most[worst] > MAX_ROUNDING:
             at = f"{T[worst] + tables.reference + scenario.zero:.4g} {scenario.unit}"

@@ -21,6 +21,7 @@ from heatsim.physics.boundary_faces import BoundaryFaces, FacePatch
 from heatsim.physics.event_times import discontinuity_times, mark_times
 from heatsim.physics.materials import Range, TemperatureBounds, ambient_temperatures, least_capacity
 from heatsim.physics.sources.power_trace import PowerTrace
+from heatsim.problem.block_powers import BlockMeans
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import SourceTerm
 from heatsim.scenario import Expression, Scenario
@@ -198,6 +199,8 @@ def _integral(inputs: BoundedInputs, terms: list[SourceTerm]) -> Range:
     """The integrals over time of the least and of the greatest power density of a source, or 0, J/m3."""
     scenario = inputs.scenario
     source, scale, factor = scenario.sources[terms[0].source], terms[0].scale, terms[0].time
+    if source.powers is not None:
+        return _integral_of_blocks(terms, scenario.time.end)
     if isinstance(factor, PowerTrace):
         low, high = _trace_integral(factor, scenario.time.end)
         return scale * low, scale * high
@@ -210,6 +213,19 @@ def _integral(inputs: BoundedInputs, terms: list[SourceTerm]) -> Range:
     if scenario.time.is_steady:
         return (-np.inf if lows.min() < 0 else 0.0), (np.inf if highs.max() > 0 else 0.0)
     return float(np.minimum(lows, 0.0).sum() * seconds), float(np.maximum(highs, 0.0).sum() * seconds)
+
+
+def _integral_of_blocks(terms: list[SourceTerm], end: float) -> Range:
+    """The same of powers by block: each row for as long as it counts, for ever in a steady state."""
+    low, high = 0.0, 0.0
+    for term in terms:
+        assert isinstance(term.means, BlockMeans)
+        seconds = _trace_integral(term.time, end)[1] if isinstance(term.time, PowerTrace) else end
+        low, high = (
+            total + each * seconds if each else total
+            for total, each in zip((low, high), term.means.extremes, strict=True)
+        )
+    return low, high
 
 
 def _power_in_parts(inputs: BoundedInputs, value: Expression) -> tuple[np.ndarray, np.ndarray]:

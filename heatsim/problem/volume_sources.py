@@ -1,9 +1,9 @@
 """Volume sources: their power density at any time, in the form that the sweeps take.
 
-A density is split into products space(x, y, z) * time(t). What does not depend on space goes into a table by zone;
-what does goes into a field, computed once, times a factor of time. Only a density that does not split (a moving spot,
-say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
-time is kept, and summed each step where there are several.
+A density is split into products space(x, y, z) * time(t). What does not depend on space goes into a table by zone; what
+does goes into a field, computed once, times a factor of time. A density that does not split (a moving spot, say) is
+computed anew each step, as windows about where it is anything but 0. Smoothed sources all go into the field: the
+smoothed form of each factor of time is kept, and summed each step where there are several.
 
 Traces are factors of time. Beams come as window sources about them, which cost a step only what lies under them. A
 step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
@@ -27,7 +27,7 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.means_in_time import MeansInTime
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.space_means import SpaceMeans, Window, grid_cells, space_means
+from heatsim.geometry.space_means import SpaceMeans, grid_cells, space_means
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -44,6 +44,7 @@ from heatsim.physics.sources.beam import (
     volumes,
 )
 from heatsim.physics.sources.power_trace import PowerTrace, read_trace
+from heatsim.problem.block_powers import powers_of_blocks
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value, depends_on
@@ -102,6 +103,10 @@ def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, 
         if not solid.any():
             message = "no cell is made of it"
             raise ScenarioError([scenario.issue_at(("sources", number, "material"), message)])
+    if source.powers is not None:
+        found = powers_of_blocks(scenario, number, source.powers, grid, solid)
+        inside = _heated(scenario, grid, number, solid)
+        return [SourceTerm(number, 1.0, _EVERYWHERE, time, inside=inside, means=means) for means, time in found]
     volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
     scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
@@ -171,48 +176,52 @@ class VolumeSources:
         self._heated_zones = {source: np.array(found) for source, found in of_sources.items()}
         self._spatial = [term for term in terms if term.space is not None]
         self._beams: tuple[MovingBeam, ...] = make_beams(scenario, grid)
-        factors = dict.fromkeys(term.time for term in self._spatial)
-        self._refills = len(factors) > 1 or any(term.moves for term in self._spatial)
+        self._windowed = [] if is_smoothed(scenario, "sources") else [term for term in self._spatial if term.moves]
+        self._in_field = [term for term in self._spatial if term not in self._windowed]
+        factors = dict.fromkeys(term.time for term in self._in_field)
+        self._refills = len(factors) > 1 or any(term.moves for term in self._in_field)
         self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
-        self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
+        self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._in_field else None
         self._field_power = 0.0
         self._filled: tuple[float, float] | None = None  # when, s, and for which step the field was found last
+        self._windows: tuple[float, tuple[WindowSource, ...]] | None = None  # of what moves, at the last time
         self._ahead = np.zeros(0)
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._held: np.ndarray | None = None  # capacities of the cells of a small grid, J/K
-        still = dict.fromkeys(term.time for term in self._spatial if not term.moves)
+        still = dict.fromkeys(term.time for term in self._in_field if not term.moves)
         self._keeps_rates = self._refills and len(still) * prod(grid.shape) <= MOST_KEPT
         self._rates: dict[TimeFactor, np.ndarray] = {}  # of terms that do not move, by their factor of time, if kept
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
-        if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
+        if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._in_field):
             for factor in factors:
-                same = [term for term in self._spatial if term.time == factor]
+                same = [term for term in self._in_field if term.time == factor]
                 self._parts[factor] = self._smoothed_density(same, 0.0, 0.0, timed=False)
-        if self._spatial and not self._refills:
+        if self._in_field and not self._refills:
             self._fill(0.0, 0.0)
 
     @property
     def holds_field(self) -> bool:
-        """Whether a source depends on space, which takes a field of its own."""
+        """Whether a source depends on space and takes a field of its own."""
         return self._field is not None
 
     @property
     def varies(self) -> bool:
         """Whether any source depends on time."""
         factors = [self._factor, *(term.time for term in self._uniform)]
-        return self._refills or bool(self._beams) or any(factor is not None for factor in factors)
+        moves = self._refills or bool(self._beams) or bool(self._windowed)
+        return moves or any(factor is not None for factor in factors)
 
     @property
     def sampled_cheaply(self) -> bool:
         """Whether some source is an expression in t, and none takes more than that at another time."""
         factors = [self._factor, *(term.time for term in self._uniform)]
         expressions = any(isinstance(factor, Expression) for factor in factors)
-        return expressions and not (self._refills or self._beams)
+        return expressions and not (self._refills or self._beams or self._windowed)
 
     @property
     def longest_batch(self) -> int | None:
         """The most steps for which the field and the window sources can be made at once; None if it does not matter."""
-        return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
+        return 1 if self._refills or self._windowed else BEAMS_A_BATCH if self._beams else None
 
     @property
     def beams(self) -> tuple[MovingBeam, ...]:
@@ -276,7 +285,7 @@ class VolumeSources:
         """(k,) factor on `field` in steps of `dt` from each time on."""
         if self._factor is None:
             return np.ones(len(times))
-        return self._in_time(self._factor, self._spatial[0].source, times, dt)
+        return self._in_time(self._factor, self._in_field[0].source, times, dt)
 
     @property
     def moves(self) -> bool:
@@ -310,20 +319,37 @@ class VolumeSources:
 
     def field(self, time: float, dt: float = 0.0) -> np.ndarray | None:
         """(nz, ny, nx) heating rate of each cell before `scale` in a step of `dt` from a time on, K/s; None if no
-        source depends on space."""
+        source depends on space and stays where it is."""
         if self._refills and (time, dt) != self._filled:  # stages of a step and of the next have times in common
             self._fill(time, dt)
             self._filled = time, dt
         return self._field
 
     def window_sources(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[WindowSource, ...], ...]:
-        """What beams bring to the cells under them in steps of `dt` from each time on."""
-        if not self._beams:
+        """What beams bring to the cells under them, and what else moves to those where it is anything but 0, in steps
+        of `dt` from each time on."""
+        if not self._beams and not self._windowed:
             return ()
-        return tuple(
-            tuple(map(self._window_source, beam_windows(self._scenario, self._grid, self._beams, time, dt)))
-            for time in times.tolist()
-        )
+        return tuple((*self._beam_windows(time, dt), *self._moved_windows(time)) for time in times.tolist())
+
+    def _beam_windows(self, time: float, dt: float) -> Iterator[WindowSource]:
+        return map(self._window_source, beam_windows(self._scenario, self._grid, self._beams, time, dt))
+
+    def _moved_windows(self, time: float) -> tuple[WindowSource, ...]:
+        """The terms in which space and time do not separate."""
+        if self._windows is None or self._windows[0] != time:  # stages of a step and of the next have times in common
+            found = [self._window_source(each) for term in self._windowed for each in self._windows_of(term, time)]
+            self._windows = time, tuple(found)
+        return self._windows[1]
+
+    def _windows_of(self, term: SourceTerm, time: float) -> Iterator[BeamWindow]:
+        for cells, mean in self._moved(term, time).blocks():
+            density = term.scale * mean
+            if term.inside is not None:
+                density = np.where(term.inside[cells], density, 0.0)
+            require_finite(self._scenario, ("sources", term.source), density, f"at t = {time:g} s")
+            z, y, x = (part.start for part in cells)
+            yield BeamWindow((z, y, x), density)
 
     def doubts(self, least: float) -> Iterator[tuple[int, float, float]]:
         """Of each term whose means over cells may be off by more than the share `least`: the number of its source, the
@@ -371,18 +397,19 @@ class VolumeSources:
         if is_smoothed(self._scenario, "sources"):
             for z, density in enumerate(self._whole_density(time, dt)):
                 self._field[z] = _rate(density, self._plane_capacity(z))
-            self._field_power = self._power_of(())
+            self._field_power = self._power_of_field()
             return
-        still = [term for term in self._spatial if not term.moves]
+        still = self._in_field
         if self._keeps_rates:
             for factor, rates in self._rates_of(still).items():
                 first = next(term for term in still if term.time == factor)
-                self._field += (self._factor_at(first, time, dt) * rates).astype(self._dtype)
+                value = self._factor_at(first, time, dt)
+                if value != 0.0:
+                    self._field += (value * rates).astype(self._dtype)
         for term in still if not self._keeps_rates else ():
             for z, density in self._densities(term, time, dt, self._refills):
                 self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        windows = [window for term in self._spatial if term.moves for window in self._add_moving(term, time, dt)]
-        self._field_power = self._power_of(windows if all(term.moves for term in self._spatial) else ())
+        self._field_power = self._power_of_field()
 
     def _rates_of(self, terms: Sequence[SourceTerm]) -> dict[TimeFactor, np.ndarray]:
         """(nz, ny, nx) heating rate, K/s, of the terms of each factor of time, before that factor."""
@@ -393,18 +420,6 @@ class VolumeSources:
                     rates[z] += _rate(density, self._plane_capacity(z))
         return self._rates
 
-    def _add_moving(self, term: SourceTerm, time: float, dt: float) -> list[Window]:
-        """Add a term in which space and time do not separate to the field, where it is anything but 0."""
-        assert self._field is not None
-        factor, means = term.scale * self._factor_at(term, time, dt), self._moved(term, time)
-        for cells, mean in means.blocks():
-            density = factor * mean
-            if term.inside is not None:
-                density = np.where(term.inside[cells], density, 0.0)
-            require_finite(self._scenario, ("sources", term.source), density, f"at t = {time:g} s")
-            self._field[cells] += _rate(density, self._cell_capacity(cells)).astype(self._field.dtype)
-        return means.windows
-
     def _moved(self, term: SourceTerm, time: float) -> SpaceMeans:
         assert term.space is not None
         key = term.source, term.space
@@ -414,30 +429,26 @@ class VolumeSources:
             self._moving[key] = means
         return self._moving[key].at(time)
 
-    def _power_of(self, windows: Sequence[Window]) -> float:
-        """The power of the field, W, which is 0 outside of windows, if there are any."""
+    def _power_of_field(self) -> float:
+        """The power of the field, W."""
         assert self._field is not None
-        nz, ny, nx = self._grid.shape
-        everywhere = slice(0, nz), slice(0, ny), slice(0, nx)
-        if self._field.size <= MOST_KEPT and (not windows or everywhere in windows):
+        if self._field.size <= MOST_KEPT:
             if self._held is None:
+                nz, ny, nx = self._grid.shape
+                everywhere = slice(0, nz), slice(0, ny), slice(0, nx)
                 self._held = self._cell_capacity(everywhere) * volumes(self._grid, everywhere)
             return float((self._field * self._held).sum(dtype=np.float64))
-        if not windows or everywhere in windows:
-            return sum(
-                float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
-                for z, plane in enumerate(self._field)
-            )
-        ends = zip(*windows, strict=True)
-        z, y, x = (slice(min(part.start for part in each), max(part.stop for part in each)) for each in ends)
-        whole = z, y, x
-        held = self._cell_capacity(whole) * volumes(self._grid, whole)
-        return float((self._field[whole] * held).sum(dtype=np.float64))
+        return sum(
+            float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
+            for z, plane in enumerate(self._field)
+        )
 
     def _densities(self, term: SourceTerm, time: float, dt: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
         """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
         source = self._scenario.sources[term.source]
         factor = self._factor_at(term, time, dt) if timed else 1.0
+        if factor == 0.0:
+            return
         of_zones = np.array(self._zones.materials)
         materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
         inside = source_masks(self._scenario, self._grid, term.source, materials)
@@ -456,10 +467,10 @@ class VolumeSources:
     def _whole_density(self, time: float, dt: float) -> np.ndarray:
         """Smoothed power density (nz, ny, nx), W/m3, before `scale`."""
         if not self._parts:
-            return self._smoothed_density(self._spatial, time, dt, timed=self._refills)
+            return self._smoothed_density(self._in_field, time, dt, timed=self._refills)
         density = np.zeros(self._grid.shape)
         for factor, part in self._parts.items():
-            source = next(term for term in self._spatial if term.time == factor)
+            source = next(term for term in self._in_field if term.time == factor)
             density += self._factor_at(source, time, dt) * part
         return density
 

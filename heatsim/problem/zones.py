@@ -8,11 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.field.region_reductions import RegionCells
+from heatsim_kernels.stencil.cell_classes import numbers_in
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.voxelise import Window, shape_masks, shape_window, voxelise_regions
+from heatsim.geometry.voxelise import (
+    Window,
+    block_cells,
+    floorplan_blocks,
+    shape_masks,
+    shape_window,
+    voxelise_regions,
+)
 from heatsim.scenario import Scenario
+from heatsim.threads import made
 
 MAX_ZONES = 2**16
 
@@ -55,17 +64,23 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     """
     solids = len(scenario.materials)
     within = [n for n in sorted(uniform) if not scenario.sources[n].everywhere]
-    ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
+    few = len(contents) << len(within) <= 2**8
+    dtype, ids = np.uint8 if few else np.uint16, material_ids
+    if within:
+        ids = made(material_ids.shape, dtype, lambda z: material_ids[z])
     for number in within:
         _split(scenario, grid, material_ids, ids, contents, number)
-    used = np.flatnonzero(np.bincount(ids.reshape(-1)))
+    used = numbers_in(ids, len(contents))
     renumber = np.zeros(len(contents), np.min_scalar_type(len(used) - 1))
     renumber[used] = np.arange(len(used))
     everywhere = uniform - frozenset(within)
     materials = tuple(contents[i][0] for i in used)
     sources = tuple(contents[i][1] | everywhere if contents[i][0] < solids else frozenset() for i in used)
-    return Zones(renumber[ids] if len(used) > 1 else None, materials, sources)
+    if len(used) == 1:
+        return Zones(None, materials, sources)
+    numbers = made(ids.shape, renumber.dtype, lambda z: np.take(renumber, ids[z], mode="clip"))
+    return Zones(numbers, materials, sources)
 
 
 def source_masks(
@@ -99,7 +114,8 @@ def _split(
     for plane, mask in zip(ids[window], source_masks(scenario, grid, number, material_ids, window), strict=True):
         if not mask.any():
             continue
-        for old in np.unique(plane[mask]).tolist():
+        inside = plane[mask]
+        for old in numbers_in(inside[None, None], len(contents)).tolist():
             material, sources = contents[old]
             if old not in heated and material < len(scenario.materials):
                 heated[old] = len(contents)
@@ -107,8 +123,9 @@ def _split(
         if len(contents) > MAX_ZONES:
             message = f"expected at most {MAX_ZONES} combinations of material and source"
             raise ScenarioError([scenario.issue_at(("sources", number), message, "merge sources into expressions")])
-        present, places = np.unique(plane[mask], return_inverse=True)
-        plane[mask] = np.array([heated.get(old, old) for old in present.tolist()], ids.dtype)[places.reshape(-1)]
+        table = np.arange(len(contents)).astype(ids.dtype)
+        table[list(heated)] = list(heated.values())
+        plane[mask] = np.take(table, inside)
 
 
 # --- regions of statistics
@@ -129,10 +146,11 @@ def find_statistics_regions(
     material: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
     of each, J/(m3 K), 0 of ambients. Raises `ScenarioError` for a part without solid cells.
     """
-    return tuple(
-        _statistics_region(scenario, grid, number, material, capacities)
-        for number in range(len(scenario.output.regions))
-    )
+    found = list[StatisticsRegion]()
+    for number, wanted in enumerate(scenario.output.regions):
+        of_region = _blocks_of_region if wanted.by_block else _statistics_region
+        found += of_region(scenario, grid, number, material, capacities)
+    return tuple(found)
 
 
 def find_named_parts(
@@ -172,7 +190,7 @@ def _region_cells(grid: CellGrid, cells: np.ndarray, material: np.ndarray, capac
 
 def _statistics_region(
     scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
-) -> StatisticsRegion:
+) -> list[StatisticsRegion]:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
     window = shape_window(scenario, key, wanted, grid)
     masks = [mask.copy() for mask in shape_masks(scenario, key, wanted, grid, window)]
@@ -185,4 +203,28 @@ def _statistics_region(
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
         message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
         raise ScenarioError([scenario.issue_at((*key, where), message)])
-    return StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))
+    return [StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))]
+
+
+def _blocks_of_region(
+    scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
+) -> list[StatisticsRegion]:
+    """The parts of a region with a floorplan, whose blocks are parts of their own."""
+    wanted, key = scenario.output.regions[number], ("output", "regions", number)
+    plan = wanted.floorplan
+    assert plan is not None
+    blocks = floorplan_blocks(scenario, key, plan)
+    planes = np.flatnonzero([plan.reaches(float(height)) for height in grid.centres("z")])
+    own_cells, solid = np.arange(grid.cells).reshape(grid.shape)[planes], (capacities > 0)[material[planes]]
+    found = dict[str, list[np.ndarray]]()
+    for block, (rows, columns) in zip(blocks, block_cells(blocks, plan.at, grid), strict=True):
+        inside = own_cells[:, rows, columns][solid[:, rows, columns]]
+        found.setdefault(block.name, []).append(inside)
+    parts = list[StatisticsRegion]()
+    for name, pieces in found.items():
+        own = np.unique(np.concatenate(pieces)) if len(pieces) > 1 else pieces[0]
+        if own.size == 0:
+            message = f"block {name!r} covers no centre of a solid cell"
+            raise ScenarioError([scenario.issue_at((*key, "floorplan"), message)])
+        parts.append(StatisticsRegion(f"{wanted.name}_{name}", _region_cells(grid, own, material, capacities)))
+    return parts

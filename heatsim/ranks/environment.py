@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from heatsim.errors import RequestError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# How many processes a launcher started, as it tells them: Hydra (MPICH, Intel), Open MPI, and SLURM's srun.
+# How many processes a launcher started, and which one this is, as it tells them: Hydra (MPICH, Intel), Open MPI, and
+# SLURM's srun.
 SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"
+RANKS = "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"
 FORWARDED = 0.3  # s that a launcher has to forward what was written
 THREADS = "NUMBA_NUM_THREADS"
 SHORT_SLEEP = 5e-5  # s
@@ -25,8 +27,17 @@ _crowded: list[bool] = []  # whether there are more processes than cores
 
 def launched_processes(environment: Mapping[str, str] = os.environ) -> int:
     """How many processes the launcher of this one started; 1 where there was none."""
-    sizes = (environment.get(name, "") for name in SIZES)
-    return next((int(size) for size in sizes if size.isdigit()), 1)
+    return _first_number(SIZES, environment, 1)
+
+
+def launched_rank(environment: Mapping[str, str] = os.environ) -> int:
+    """Which of these processes this one is, from 0; 0 where there is no other."""
+    return _first_number(RANKS, environment, 0)
+
+
+def _first_number(names: Sequence[str], environment: Mapping[str, str], otherwise: int) -> int:
+    values = (environment.get(name, "") for name in names)
+    return next((int(value) for value in values if value.isdigit()), otherwise)
 
 
 def world() -> MPI.Intracomm:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import inf, isfinite, prod
 from pathlib import Path
@@ -94,6 +94,10 @@ class RanksField:
     def host(self) -> np.ndarray:
         """The field: see `Field`."""
         return np.asarray(self._call("host"))
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of the field: see `Field`."""
+        return iter(self.host())
 
     def capture(self) -> None:
         """None: a copy would be on the host as well."""

@@ -21,11 +21,11 @@ from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.slabs import Slab, heat_of_slabs
 
-from heatsim import __version__
 from heatsim.errors import RequestError
 from heatsim.ranks.environment import end_all, leave_core
 from heatsim.ranks.links import FIRST, MpiLinks
 from heatsim.store.slab_files import SlabFile, slab_path, write_slab
+from heatsim.version import __version__
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.region_reductions import RegionCells

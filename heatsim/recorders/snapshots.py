@@ -11,7 +11,7 @@ from heatsim.errors import NotFiniteError
 from heatsim.recorders.writer import MAX_TASKS
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
-from heatsim.store.threads import in_threads
+from heatsim.threads import made, parts, share_out
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 
 Extra = Callable[["State"], Mapping[str, SnapshotField]]
-
-
-def _given(field: np.ndarray) -> Callable[[], np.ndarray]:
-    return lambda: field
 
 
 def _is_finite(values: np.ndarray) -> bool:
@@ -47,6 +43,7 @@ class SnapshotRecorder:
         self.late = extra is _nothing
         self._series = Series(folder, read=not folder.goes_on)
         self._count = 0
+        self._room: np.ndarray | None = None
         materials = problem.material_ids()
         if materials is not None:
             names = (*scenario.materials, *scenario.ambients)
@@ -57,14 +54,24 @@ class SnapshotRecorder:
         slabs = state.write_slabs(self._folder.snapshot(self._count)) if self._extra is _nothing else None
         if slabs is not None:
             with self._writer.room(0) as submit:
-                submit(self._write_later(state, _given(np.empty(0, self._problem.dtype)), slabs))
+                nothing = np.empty(0, self._problem.dtype)
+                submit(self._write_later(state, lambda: nothing, slabs))
             return
         # On the host, a copy fills all the room there is; derived fields are always there.
         capture = state.capture()
         share = 0 if capture and self._extra is _nothing else MAX_TASKS
         with self._writer.room(share) as submit:
-            field = capture or _given(state.temperature())
-            submit(self._write_later(state, field))
+            if capture is not None:
+                submit(self._write_later(state, lambda: capture(self._field_room())))
+            else:  # of a GPU captures may be on their way through the room
+                field = state.temperature(self._field_room() if state.field.device == "cpu" else None)
+                submit(self._write_later(state, lambda: field))
+
+    def _field_room(self) -> np.ndarray:
+        """Where the field that is written lies. It is taken from the system once."""
+        if self._room is None:
+            self._room = made(self._problem.grid.shape, self._problem.dtype, lambda z: 0.0)
+        return self._room
 
     def _write_later(
         self, state: State, field: Callable[[], np.ndarray], slabs: Sequence[SlabFile] = ()
@@ -77,7 +84,7 @@ class SnapshotRecorder:
 
         def write() -> None:
             quantity, title, values = scenario.solved, scenario.title, field()
-            if not_looked_at and not all(in_threads(_is_finite, values, len(values))):
+            if not_looked_at and not all(share_out(lambda z: _is_finite(values[z]), parts(values.shape), values.size)):
                 raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
             write_snapshot(path, snapshot, slabs, scenario.output.compression)

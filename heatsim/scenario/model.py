@@ -161,6 +161,9 @@ class Scenario(ScenarioBlock):
     def __str__(self) -> str:
         return repr(self)
 
+    def __hash__(self) -> int:
+        return hash(self.to_toml())  # for caches of results; equal scenarios have equal texts
+
     def _repr_html_(self) -> str:
         return as_html(*self.facts())
 

@@ -75,6 +75,15 @@ class Statistics(Recorded, Shape):
 
     name: Name = Field(description="Name of the columns in regions.csv")
     material: Annotated[str | None, MATERIAL] = Field(None, description="Name of a material, instead of a shape")
+    by_block: bool = Field(
+        False, description="Whether each block of a floorplan has columns of its own, named name_block"
+    )
+
+    @model_validator(mode="after")
+    def _has_blocks(self) -> Self:
+        if self.by_block and (self.floorplan is None or self.floorplan.unit is not None):
+            raise validation_error("expected a floorplan, without unit, beside by_block", "its blocks have columns")
+        return self
 
     @model_validator(mode="after")
     def _is_a_shape_or_a_material(self) -> Self:

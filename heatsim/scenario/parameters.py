@@ -29,6 +29,7 @@ TEXTS = frozenset(
         "column",
         "path",
         "trace",
+        "powers",
         "stl",
         "kind",
         "integrator",

@@ -137,7 +137,7 @@ def _as_text(value: float | Expression) -> str:
 
 
 class Source(ScenarioBlock):
-    """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace and beam.
+    """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace, powers and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
     and released in full, whatever this is; a power density is multiplied by it, and one that varies in space counts by
@@ -169,6 +169,11 @@ class Source(ScenarioBlock):
         None,
         description="CSV file with the power in the region: columns time [s], power [W], in this order or in that "
         "of their names in the first line; linear in between, 0 outside",
+    )
+    powers: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
+        None,
+        description="CSV file with the power of each block of the floorplan in the region: columns block, power [W]; "
+        "or over time: a column time [s] and one for each block [W], linear in between, 0 outside",
     )
     beam: Beam | None = Field(None, description="A moving heat source")
 
@@ -218,7 +223,16 @@ class Source(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
-        require_one_of(self, power="W", power_density="W/m3", perfusion="", decay="1/s", trace="", beam="")
+        require_one_of(self, power="W", power_density="W/m3", perfusion="", decay="1/s", trace="", powers="", beam="")
+        return self
+
+    @model_validator(mode="after")
+    def _powers_are_of_blocks(self) -> Self:
+        plan = None if self.region is None else self.region.floorplan
+        if self.powers is not None and (plan is None or plan.unit is not None):
+            found = "none" if plan is None else f"its block {plan.unit!r} alone"
+            hint = "region = { floorplan = { file = ..., z = [...] } }; power is that of one block"
+            raise validation_error(f"expected a floorplan in region, whose blocks have the powers, found {found}", hint)
         return self
 
     @model_validator(mode="after")

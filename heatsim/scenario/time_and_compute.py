@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from heatsim_kernels.stencil import CUDA_STEPPERS
 from pydantic import ConfigDict, Field, model_validator
 
-from heatsim.integrators import INTEGRATORS
+from heatsim.methods import METHODS, Method
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.toml.messages import quote, validation_error_at
 from heatsim.scenario.value_types import Number, quantity
@@ -24,13 +24,11 @@ else:
 
 
 if TYPE_CHECKING:
-    from heatsim.integrators.integrator import Integrator
-
     IntegratorName = str
 else:
-    IntegratorName = Literal[("auto", *INTEGRATORS)]
+    IntegratorName = Literal[("auto", *METHODS)]
 
-ENDLESS = tuple(name for name, each in INTEGRATORS.items() if each.to_limit)
+ENDLESS = tuple(name for name, each in METHODS.items() if each.to_limit)
 
 
 def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
@@ -74,9 +72,9 @@ class Time(ScenarioBlock):
     )
 
     @property
-    def chosen(self) -> Integrator | None:
-        """The integrator named, or None where "auto" leaves it open."""
-        return INTEGRATORS.get(self.integrator)
+    def chosen(self) -> Method | None:
+        """The method named, or None where "auto" leaves it open."""
+        return METHODS.get(self.integrator)
 
     @property
     def is_steady(self) -> bool:
@@ -100,7 +98,7 @@ class Time(ScenarioBlock):
 
     @model_validator(mode="after")
     def _backward_euler_is_implicit(self) -> Self:
-        if self.method == "backward-euler" and (self.chosen is None or self.method not in self.chosen.methods):
+        if self.method == "backward-euler" and (self.chosen is None or self.method not in self.chosen.schemes):
             message = f'expected integrator = "implicit" with "backward-euler", found {quote(self.integrator)}'
             raise validation_error_at(("method",), message)
         if (

@@ -20,7 +20,7 @@ NAME = "cell_volume"
 _ATTRIBUTES = {
     "standard_name": "cell_volume",
     "long_name": "volume of the cell, 0 where it is not solved",
-    "units": "m3",
+    "units": "m^3",
 }
 
 

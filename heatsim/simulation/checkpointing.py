@@ -50,7 +50,7 @@ class Checkpointing:
         stop: StopCriterion | None = None,
     ) -> None:
         self._folder, self._writer, self._stop, self.saved = folder, writer, stop, saved
-        self._fits = fingerprint(problem)
+        self._fits = ""  # until one is written: of many classes it takes long
         wanted = problem.scenario.output.checkpoint
         self._every = wanted.every_minutes * 60.0 if wanted else DEFAULT_SECONDS
         self._waits = wanted is None  # for a run that is long enough
@@ -94,6 +94,7 @@ class Checkpointing:
             return False
         require_finite(state.field.is_finite(), state)
         self._writer.finish()
+        self._fits = self._fits or fingerprint(self._problem)
         of_recorders = [recorder.state() for recorder in recorders]
         of_stop = None if self._stop is None else self._stop.state()
         content = {"run": state.state(), "steps": steps, "recorders": of_recorders, "stop": of_stop}
@@ -110,7 +111,7 @@ class Checkpointing:
 def fingerprint(problem: Problem) -> str:
     """A digest of all in a problem that a run cannot change on its way: the scenario but for CHANGEABLE, and what its
     input files gave."""
-    digest = hashlib.sha256(_unchangeable(problem.scenario).encode())
+    digest = hashlib.sha256(repr(sorted(unchangeable(problem.scenario).items())).encode())
     coefficients = problem.coefficients
     tables = () if problem.tabulated is None else astuple(problem.tabulated.materials)
     digest.update(repr([problem.reference, *(each for each in tables if isinstance(each, float))]).encode())
@@ -121,9 +122,10 @@ def fingerprint(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def _unchangeable(scenario: Scenario) -> str:
+def unchangeable(scenario: Scenario) -> dict[str, Any]:
+    """The keys of a scenario but for CHANGEABLE."""
     changed: dict[str, Any] = scenario.model_dump(mode="json")
     for key in CHANGEABLE:
         block, name = key.split(".")
         changed[block].pop(name, None)
-    return repr(sorted(changed.items()))
+    return changed

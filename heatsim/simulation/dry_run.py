@@ -6,7 +6,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from heatsim.integrators import make_field
+from heatsim.integrators import integrator_of, make_field
 from heatsim.integrators.step_control import count_steps
 from heatsim.simulation.memory_estimate import disk_bytes, run_bytes
 from heatsim.simulation.periodic_state import EXPECTED_PERIODS
@@ -30,7 +30,7 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
     if control.is_steady:
         steps: int | None = 1
     else:
-        steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
+        steps = None if adaptive else count_steps(problem, integrator_of(problem).largest_step(problem))
     seconds = _seconds_a_step(problem, choice.kernel, advice)
     whole = _foretold(control.integrator, advice) if steps is None else steps * seconds
     periods = 0.0 if control.periodic is None else EXPECTED_PERIODS * control.periodic / control.end
@@ -60,9 +60,9 @@ def _foretold(integrator: str, advice: Recommendation | None) -> float | None:
 
 def _seconds_a_step(problem: Problem, kernel: str, advice: Recommendation | None) -> float:
     """Seconds of a step, or of a whole steady state: timed where the integrator solves, else as estimated."""
-    chosen = problem.scenario.time.chosen
-    if chosen is not None and chosen.measure is not None:
-        return chosen.measure(State(problem, make_field(problem, kernel)))
+    measure = integrator_of(problem).measure
+    if measure is not None:
+        return measure(State(problem, make_field(problem, kernel)))
     name = problem.scenario.time.integrator
     found = [each for each in advice.estimates if each.integrator == name] if advice else []
     return found[0].seconds / found[0].steps if found else 0.0

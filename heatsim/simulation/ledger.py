@@ -6,7 +6,7 @@ see, as they evaluated an expression in t between its pulses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,43 +75,47 @@ def _shown(temperature: float) -> str:
 
 
 def energy_warnings(
-    problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]
+    problem: Problem, energy: EnergyBalance, time: float, planes: Callable[[], Iterable[np.ndarray]]
 ) -> Iterator[str]:
-    """The warnings about the energy of a run until a time, s, infinite in a steady state. field: gives the temperature
-    offsets, K."""
+    """The warnings about the energy of a run until a time, s, infinite in a steady state. planes: gives those of the
+    temperature offsets, K."""
     if time > 0:
-        yield from _lost_energy(problem, energy, time, field)
+        yield from _lost_energy(problem, energy, time, planes)
     if np.isfinite(time) and time > 0:
         yield from _missed_pulses(problem, energy.sources, time)
 
 
-def require_energy(problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]) -> None:
+def require_energy(
+    problem: Problem, energy: EnergyBalance, time: float, planes: Callable[[], Iterable[np.ndarray]]
+) -> None:
     """Raise `EnergyLostError` where most of the energy that moved is missing, or came from nowhere: as
     `energy_warnings`."""
     share = abs(energy.relative_residual)
-    if time > 0 and not share <= MAX_RELATIVE_RESIDUAL and not _is_rounding(problem, energy, time, field):
+    if time > 0 and not share <= MAX_RELATIVE_RESIDUAL and not _is_rounding(problem, energy, time, planes):
         cure = _cure(problem)
         raise EnergyLostError(energy.residual, energy.moved, "W" if np.isinf(time) else "J", cure)
 
 
 def _lost_energy(
-    problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]
+    problem: Problem, energy: EnergyBalance, time: float, planes: Callable[[], Iterable[np.ndarray]]
 ) -> Iterator[str]:
     """About a residual that is more than the rounding of the field."""
     share = abs(energy.relative_residual)
     in_float32 = problem.dtype == np.float32 and not problem.scenario.time.solves
     least = MIN_RELATIVE_RESIDUAL if in_float32 else MIN_RELATIVE_RESIDUAL_IN_FLOAT64
-    if not least < share < np.inf or _is_rounding(problem, energy, time, field):
+    if not least < share < np.inf or _is_rounding(problem, energy, time, planes):
         return
     lost = f"{share:.2g} of the energy moved was lost or came from nowhere"
     cure = _cure(problem)
     yield f"{lost}, {cure}" if cure else f"{lost}, so that temperatures are wrong"
 
 
-def _is_rounding(problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]) -> bool:
+def _is_rounding(
+    problem: Problem, energy: EnergyBalance, time: float, planes: Callable[[], Iterable[np.ndarray]]
+) -> bool:
     """Whether the precision explains a residual: that of all cells of a field in time; in a steady state that of what
     they exchange, W, which the stable step bounds."""
-    hottest = float(np.abs(field()).max())
+    hottest = float(np.max([np.abs(plane).max() for plane in planes()]))
     absolute = hottest + abs(problem.reference - problem.scenario.zero)
     in_float64 = TEMPERATURE_ROUNDINGS * float(np.finfo(float).eps) * absolute
     if np.isinf(time):

@@ -17,8 +17,8 @@ from heatsim_kernels.runtime.log import log
 
 from heatsim.errors import NotSettledError
 from heatsim.integrators import make_field, start_integrator
-from heatsim.integrators.auto import DEFAULT_TOLERANCE
 from heatsim.integrators.step_control import require_finite
+from heatsim.methods import DEFAULT_TOLERANCE
 from heatsim.problem import Problem
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, ProgressCallback, stops

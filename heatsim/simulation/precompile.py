@@ -16,13 +16,14 @@ from heatsim_kernels.runtime.cpu.compilation import import_compiler_without_scip
 
 from heatsim.errors import HeatsimError
 from heatsim.integrators import INTEGRATORS
+from heatsim.methods import METHODS
 from heatsim.simulation.run import run_scenario
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 # Of a scenario with "auto", whose integrator is not known yet: those of the one that needs the fewest.
-_KERNELS_OF_AUTO = min(each.kernel_count for each in INTEGRATORS.values() if each.estimate is not None)
+_KERNELS_OF_AUTO = min(each.method.kernel_count for each in INTEGRATORS.values() if each.estimate is not None)
 
 # A plate for `common_scenarios`. On the CPU, grids below and above 65 536 cells use different versions of a kernel.
 _GRIDS = {"a small grid": [40, 20, 1], "a large grid": [400, 200, 1]}
@@ -94,7 +95,7 @@ def common_scenarios(folder: Path) -> list[Path]:
     for plate, (insert, conductivity, integrators) in _PLATES.items():
         for integrator in integrators:
             for grid, cells in _GRIDS.items():
-                steady = INTEGRATORS[integrator].to_limit
+                steady = METHODS[integrator].to_limit
                 end = "" if steady else ", end = 1.0"
                 text = _PLATE.format(
                     cells=cells, integrator=integrator, end=end, conductivity=conductivity, insert=insert

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heatsim.errors import HeatsimError
-from heatsim.integrators import INTEGRATORS, auto, make_field
+from heatsim.integrators import auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
+from heatsim.methods import METHODS
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.free_resources import require_disk
@@ -34,7 +35,7 @@ def resolve_auto(
     if problem.scenario.time.chosen is not None:
         return problem, choice, None
     taken = recommend_integrator(problem, full=full)
-    tolerance = taken.tolerance if INTEGRATORS[taken.integrator].controls_error else None
+    tolerance = taken.tolerance if METHODS[taken.integrator].controls_error else None
     problem = problem.with_integrator(taken.integrator, tolerance, taken.step)
     return problem, device_selection.choose_device(problem.scenario), taken
 
@@ -45,10 +46,10 @@ def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recomme
     open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
     choice, refused = device_selection.choose_device(open_problem.scenario), {}
     for candidate in auto.CANDIDATES:
-        if refusal := problem.refuses(candidate):
+        if refusal := problem.refuses(candidate.method):
             refused[candidate.name] = refusal
             continue
-        if not candidate.controls_error:  # explicit Euler, of which nothing takes less memory
+        if not candidate.method.controls_error:  # explicit Euler, of which nothing takes less memory
             continue
         scenario = problem.with_integrator(candidate.name, None).scenario
         try:

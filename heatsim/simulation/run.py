@@ -17,7 +17,7 @@ import numba
 from heatsim_kernels.runtime.log import log
 
 from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.integrators import auto, make_field
+from heatsim.integrators import auto, integrator_of, make_field
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.quantity import Quantity
@@ -33,6 +33,7 @@ from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.preparing import for_wider_range, prepare
 from heatsim.simulation.range_watch import RangeLeft
+from heatsim.simulation.rebuild import request_digest
 from heatsim.simulation.run_info import describe_outcome, describe_run, found_values, seconds_of
 from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
@@ -65,7 +66,8 @@ class Run(Shown):
         """A title and values by name: see `heatsim.shown`."""
         info = self.info
         reached = "the steady state" if info.get("time") is None else f"t = {info['time']:g} s"
-        results = {name: f"{value:.6g}" for name, value in info.get("results", {}).items() if value is not None}
+        units, found = info.get("result_units", {}), info.get("results", {})
+        results = {name: f"{value:.6g} {units.get(name, '')}" for name, value in found.items() if value is not None}
         told = {
             "title": str(info.get("title", "")),
             "grid": f"{' x '.join(map(str, info.get('cells', [])))} cells",
@@ -146,7 +148,8 @@ def run_scenario(
     warnings += [*_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
-        folder, callbacks = RunFolder.create(path, force, TABLES), _Callbacks(on_progress, started, numbers_only)
+        folder = RunFolder.create(path, force, TABLES)
+        callbacks = _Callbacks(on_progress, started, numbers_only, request_digest(scenario))
         try:
             with _logged_to(folder.log, warnings):
                 write_atomically(folder.scenario, problem.scenario.to_toml().encode())
@@ -218,7 +221,7 @@ def resume_run(
             if checkpoint is not None:
                 write_checkpoint(folder, checkpoint)
         on_warnings(warnings)
-        callbacks = _Callbacks(on_progress, started)
+        callbacks = _Callbacks(on_progress, started, request=info.get("request", ""))
         try:
             with _logged_to(folder.log, warnings, anew=saved is None):
                 write_atomically(folder.scenario, problem.scenario.to_toml().encode())
@@ -301,11 +304,13 @@ def _held(folder: RunFolder) -> str:
 
 
 class _Callbacks(NamedTuple):
-    """What is reported of progress, when the command began, and whether only numbers are wanted."""
+    """What is reported of progress, when the command began, whether only numbers are wanted, and what was asked for:
+    see `rebuild.request_digest`."""
 
     on_progress: ProgressCallback
     started: float
     numbers_only: bool = False
+    request: str = ""
 
 
 def _run_anew(
@@ -341,7 +346,7 @@ def _run_in(
     search: dict[str, Any] | None = None,
 ) -> Run:
     """saved: the state to go on from; search: what is known of the periodic state, to go on with."""
-    info, started = describe_run(problem, choice, taken), callbacks.started
+    info, started = {**describe_run(problem, choice, taken), "request": callbacks.request}, callbacks.started
     log.info(
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
     )
@@ -417,9 +422,7 @@ def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, An
 
 def _warm_up(state: State) -> None:
     """Compile what is not compiled yet without taking a step, so that the time loop's rate is that of the kernels."""
-    chosen = state.problem.scenario.time.chosen
-    if chosen is not None:
-        chosen.warm_up(state)
+    integrator_of(state.problem).warm_up(state)
     state.field.sample(0.0)
     state.field.is_finite()
 
@@ -438,7 +441,8 @@ def _compute(
     try:
         with timings.counted("preparing"):
             recorders = make_recorders(problem, folder, writer, numbers_only=callbacks.numbers_only)
-            checkpointing = Checkpointing(folder, problem, writer, saved, stop)
+            keeps = not callbacks.numbers_only  # else its folder is gone at the end, and nothing can go on from there
+            checkpointing = Checkpointing(folder, problem, writer, saved, stop) if keeps else None
         finished = False
         try:
             asked = recorders, timings, callbacks.on_progress, checkpointing, stop, over_time

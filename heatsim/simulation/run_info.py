@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim import __version__
 from heatsim.integrators import auto
 from heatsim.problem import Problem
 from heatsim.ranks import joined_ranks
@@ -20,6 +19,7 @@ from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import read_hotspots, read_last_row
+from heatsim.version import __version__
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario

@@ -15,6 +15,7 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 from heatsim.simulation.state_checks import cold_warnings
+from heatsim.threads import parts, share_out
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
@@ -70,13 +71,22 @@ class State:
 
     def _initial_planes(self) -> Iterator[np.ndarray]:
         """The planes of the initial field, whose extents are kept."""
-        coefficients, (low, high) = self.problem.coefficients, self.extent_at_start
-        solved = coefficients.capacity > 0
-        given = self.problem.initial_planes() if self._start is None else self._start.astype(self.problem.dtype)
-        for z, plane in enumerate(given):
-            free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
-            low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
-            self._least = min(self._least, float(plane.min()))
+        coefficients, (low, high), start = self.problem.coefficients, self.extent_at_start, self._start
+        solved, ids = coefficients.capacity > 0, coefficients.class_ids
+        free = ids is None or solved.all()
+
+        def measured(z: int, plane: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+            counted = plane if free or ids is None else plane[solved[ids[z]]]
+            ends = float(counted.min(initial=np.inf)), float(counted.max(initial=-np.inf))
+            return plane, *ends, ends[0] if free else float(plane.min())
+
+        planes = (
+            self.problem.of_initial_planes(measured)
+            if start is None
+            else (measured(z, plane) for z, plane in enumerate(start.astype(self.problem.dtype)))
+        )
+        for plane, lowest, highest, least in planes:
+            low, high, self._least = min(low, lowest), max(high, highest), min(self._least, least)
             yield plane
         self.extent_at_start = low, high
 
@@ -109,9 +119,9 @@ class State:
         if self._run_field.stepper is not None:
             self._run_field.stepper.restore_ledger(saved["ledger"])
 
-    def temperature(self) -> np.ndarray:
-        """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
-        return self._absolute(self.field.host(), self._class_ids, self.problem.ambient_rises(self.time))
+    def temperature(self, out: np.ndarray | None = None) -> np.ndarray:
+        """The whole field, (nz, ny, nx), a copy in the run's precision, in the array `out` or a fresh one."""
+        return self._whole(self.field.host(), self.problem.ambient_rises(self.time), out)
 
     def write_slabs(self, snapshot: Path) -> list[SlabFile] | None:
         """Have each rank write its planes of `temperature` beside a snapshot, if that is better than to have them all
@@ -126,11 +136,11 @@ class State:
         except FloatingPointError:
             raise NotFiniteError.at(self.step, self.time) from None
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
-        copy would have to be on the host now."""
+    def capture(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """A function that gives `temperature` as it is now, in an array that it is given, called once, later and from
+        any thread; None where the copy would have to be on the host now."""
         fetch, rises = self.field.capture(), self.problem.ambient_rises(self.time)
-        return None if fetch is None else lambda: self._absolute(fetch(), self._class_ids, rises)
+        return None if fetch is None else lambda out: self._whole(fetch(out), rises, out)
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
@@ -150,7 +160,7 @@ class State:
         """The lowest and highest temperature of the solved cells, in the scenario's unit."""
         coefficients, low, high = self.problem.coefficients, np.inf, -np.inf
         solved = coefficients.capacity > 0
-        for z, plane in enumerate(self.field.host()):
+        for z, plane in enumerate(self.field.planes()):
             free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
             low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
         return low + self.problem.reference, high + self.problem.reference
@@ -246,7 +256,7 @@ class State:
         """Warnings that came up during the run."""
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
-            *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+            *energy_warnings(self.problem, self.energy, self.time, self.field.planes),
             *cold_warnings(self),
             *(clamped_sources(self.problem, self.temperature()) if np.isinf(self.time) else ()),
         ]
@@ -271,6 +281,19 @@ class State:
     @property
     def _class_ids(self) -> np.ndarray | None:
         return self.problem.coefficients.class_ids
+
+    def _whole(self, offset: np.ndarray, rises: np.ndarray | None, out: np.ndarray | None) -> np.ndarray:
+        """Temperatures of all cells, in the array `out`, which may be that of the offsets, or a fresh one."""
+        found, ids = np.empty_like(offset) if out is None else out, self._class_ids
+
+        def fill(z: slice) -> None:
+            np.add(offset[z], offset.dtype.type(self.problem.reference), out=found[z])
+            if rises is not None and ids is not None:
+                found[z] += rises.astype(offset.dtype)[ids[z]]
+
+        for _ in share_out(fill, parts(found.shape), found.size):
+            pass
+        return found
 
     def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:
         """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heatsim.integrators.auto import DEFAULT_TOLERANCE
+from heatsim.methods import DEFAULT_TOLERANCE
 from heatsim.scenario.results import ResultSubject
 from heatsim.scenario.stop import Clause, Stop
 from heatsim.simulation.state import State

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf, nan
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -48,15 +48,18 @@ def _unknown() -> LiveValues:
 class Progress:
     """How far a run is: `time` of `end` s, `steps` done; `cells` in the grid; `sweeps` over them, which are steps or
     stages; `phase`: in words, what is done before the first step. `look` reads the field as it is now, which takes as
-    long as reading it does; call it before returning."""
+    long as reading it does; call it before returning. A copy for another process leaves `look` behind: it gives NaN."""
 
     time: float
     end: float
     steps: int
     cells: int
     sweeps: int = 0
-    look: Callable[[], LiveValues] = _unknown
+    look: Callable[[], LiveValues] = field(default=_unknown, repr=False, compare=False)
     phase: str = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Progress, (self.time, self.end, self.steps, self.cells, self.sweeps, _unknown, self.phase)
 
 
 # What a callback asks for: False, save the run and stop; CHECKPOINT, save it and go on; anything else, go on.
@@ -128,11 +131,11 @@ def simulate(
                     require_steady_state(state)
                 _record(state, [each for each in recorders if each.times] if met else due, timings)
                 if met:
-                    require_energy(state.problem, state.energy, state.time, state.field.host)
+                    require_energy(state.problem, state.energy, state.time, state.field.planes)
                     save(END)
                     return True
                 if event == end:
-                    require_energy(state.problem, state.energy, state.time, state.field.host)
+                    require_energy(state.problem, state.energy, state.time, state.field.planes)
                 if not save(go_on if event < end else END):
                     return event == end
     except NotConvergedError:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heatsim.integrators import start_integrator
-from heatsim.integrators.auto import DEFAULT_TOLERANCE
+from heatsim.methods import DEFAULT_TOLERANCE
 from heatsim.recorders.quantities import QuantityReader
 from heatsim.simulation.over_time import OverTime, Sample, top_of_parabola
 

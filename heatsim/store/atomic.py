@@ -6,12 +6,25 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 SPOOL_BYTES = 2**20  # a file in progress that is larger goes to the disk as it grows
 _BLOCK_BYTES = 2**20
+_BEHIND = 2**24  # bytes of a growing file that the system may hold back before it is asked to write
+_durable: ContextVar[bool] = ContextVar("durable", default=True)  # whether files have to outlast a power cut
+
+
+@contextmanager
+def for_a_moment() -> Iterator[None]:
+    """Have this thread not wait for the disk: for files that are gone at the end."""
+    token = _durable.set(False)
+    try:
+        yield
+    finally:
+        _durable.reset(token)
 
 
 def temporary_name(path: Path) -> Path:
@@ -65,30 +78,38 @@ class AtomicFile(io.RawIOBase):
         self._stream: Any = io.BytesIO()
         self._on_disk = False
         self._error: OSError | None = None
+        self._asked, self._since = 0, 0  # up to where the system has been asked to write; bytes written since
+        self._at = 0
 
     def write(self, data: Any) -> int:
         """Write all of the data where the file stands."""
         view = memoryview(data).cast("B")
         if self._error is None:
             try:
-                if not self._on_disk and self._stream.tell() + len(view) > SPOOL_BYTES:
+                if not self._on_disk and self._at + len(view) > SPOOL_BYTES:
                     self._move_to_disk()
                 self._write_all(view)
+                self._at += len(view)
+                self._write_behind(len(view))
             except OSError as error:
-                self._error = error
+                self._error, self._at = error, int(self._stream.tell())
         return len(view)
 
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer from where the file stands."""
-        return int(self._stream.readinto(buffer) or 0)
+        count = int(self._stream.readinto(buffer) or 0)
+        self._at += count
+        return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        return int(self._stream.seek(offset, whence))
+        """Go to a place. HDF5 asks for that before each chunk, where the file stands mostly."""
+        if whence != os.SEEK_SET or offset != self._at:
+            self._at = int(self._stream.seek(offset, whence))
+        return self._at
 
     def tell(self) -> int:
         """Where the file stands."""
-        return int(self._stream.tell())
+        return self._at
 
     def truncate(self, size: int | None = None) -> int:
         """Set the size in bytes."""
@@ -133,7 +154,8 @@ class AtomicFile(io.RawIOBase):
         self.check()
         if not self._on_disk:
             self._move_to_disk()
-        os.fsync(self._stream.fileno())
+        if _durable.get():
+            os.fsync(self._stream.fileno())
 
     def close(self) -> None:
         """Close the file; the temporary name stays."""
@@ -141,21 +163,29 @@ class AtomicFile(io.RawIOBase):
         super().close()
 
     def _move_to_disk(self) -> None:
-        memory, at = self._stream, self._stream.tell()
+        memory = self._stream
         self._stream = self._path.open("w+b", buffering=0)
         self._on_disk = True
         self._write_all(memory.getbuffer())
-        self._stream.seek(at)
+        self._stream.seek(self._at)
 
     def _write_all(self, view: memoryview) -> None:
         done = 0
         while done < len(view):
             done += self._stream.write(view[done:])
 
+    def _write_behind(self, count: int) -> None:
+        """Have the system begin to write what lies in the file, so that the sync at its end finds little to do."""
+        self._since += count
+        if self._since >= _BEHIND and self._on_disk and hasattr(os, "posix_fadvise"):
+            with suppress(OSError):  # Linux writes at once what it is told not to be wanted any more
+                os.posix_fadvise(self._stream.fileno(), self._asked, 0, os.POSIX_FADV_DONTNEED)
+            self._asked, self._since = self._at, 0
+
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename durable. Windows cannot open folders, and needs no such call."""
-    if os.name == "nt":
+    if os.name == "nt" or not _durable.get():
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

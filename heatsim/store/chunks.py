@@ -8,6 +8,7 @@ does it. Chunks are written in their order by one thread, so a file has equal by
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import Any, Literal
 import h5py
 import numpy as np
 
-from heatsim.store.threads import in_threads, step_back
+from heatsim.threads import in_threads, step_back
 
 isal_zlib: Any
 try:
@@ -74,12 +75,9 @@ def write_chunks(
     origin = tuple(first or (0,) * values.ndim)
 
     def pack(start: tuple[int, ...]) -> bytes:
-        brick = values[tuple(slice(at, at + size) for at, size in zip(start, chunks, strict=True))]
-        if brick.shape != chunks:
-            whole = np.zeros(chunks, values.dtype)
-            whole[tuple(map(slice, brick.shape))] = brick
-            brick = whole
-        return _pack(brick, compression)
+        return _pack(
+            values[tuple(slice(at, at + size) for at, size in zip(start, chunks, strict=True))], chunks, compression
+        )
 
     starts = list(product(*(range(0, end, size) for end, size in zip(values.shape, chunks, strict=True))))
     for start, packed in zip(starts, in_threads(pack, starts, len(starts), step_back), strict=True):
@@ -137,13 +135,34 @@ def _packed_chunks(data: h5py.Dataset, starts: Iterable[tuple[int, ...]]) -> Ite
         yield start, packed
 
 
-def _pack(brick: np.ndarray, compression: Compression) -> bytes:
-    """A chunk as it lies in the file."""
+# Threads that pack wait for Python's lock at every call of NumPy: a few calls on whole chunks, in arrays that each
+# thread keeps, since the system's memory, taken anew for each chunk, costs more than what is done with it.
+_rooms = threading.local()
+
+
+def _room(name: str, size: int) -> np.ndarray:
+    """(size,) uint8 of a thread's own for a purpose, with anything in it."""
+    room = getattr(_rooms, name, None)
+    if room is None or room.size < size:
+        room = np.empty(size, np.uint8)
+        setattr(_rooms, name, room)
+    return np.asarray(room[:size])
+
+
+def _pack(brick: np.ndarray, chunk: tuple[int, ...], compression: Compression) -> bytes:
+    """A brick as it lies in the file, filled up with zeros to a whole chunk."""
+    size, itemsize = prod(chunk), brick.itemsize
+    content = _room("chunk", size * itemsize)
+    whole = content.view(brick.dtype).reshape(chunk)
+    if brick.shape != chunk:
+        whole[...] = 0
+    whole[tuple(map(slice, brick.shape))] = brick
     if compression == "none":
-        packed = np.ascontiguousarray(brick).tobytes()
+        packed: bytes = whole.tobytes()
     else:
-        rows = np.ascontiguousarray(brick).reshape(-1).view(np.uint8).reshape(-1, brick.itemsize)
-        packed = _deflate(np.ascontiguousarray(rows.T), compression)
+        shuffled = _room("shuffled", size * itemsize)
+        shuffled.reshape(itemsize, size)[...] = content.reshape(size, itemsize).T
+        packed = _deflate(shuffled, compression)
     return packed + fletcher32(packed).to_bytes(4, "little")
 
 
@@ -177,11 +196,14 @@ def _unpack(packed: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 def fletcher32(content: bytes) -> int:
     """Fletcher's checksum as HDF5 has it: sums of 16-bit words, high byte first, in ones' complement. Of an odd number
     of bytes the last is the high byte of a word."""
-    padded = content if len(content) % 2 == 0 else content + b"\0"
-    count = len(padded) // 2
+    whole, count = len(content) // 2, -(-len(content) // 2)
     rows = max(1, -(-count // _WORDS))
-    words = np.zeros(rows * _WORDS, np.uint32)
-    words[words.size - count :] = np.frombuffer(padded, ">u2")  # zeros in front change no sum
+    words = _room("words", 4 * rows * _WORDS).view(np.uint32)
+    first = words.size - count
+    words[:first] = 0  # in front zeros change no sum
+    words[first : first + whole] = np.frombuffer(content, ">u2", whole)
+    if whole < count:
+        words[-1] = content[-1] << 8
     table, sums = words.reshape(rows, _WORDS), np.uint32 if rows < 2**16 else np.uint64  # of 2^16 - 1 each
     of_rows = table.sum(axis=1, dtype=sums).astype(np.uint64)
     of_columns = table.sum(axis=0, dtype=sums).astype(np.uint64)

@@ -59,6 +59,7 @@ def _take(descriptor: int, lock: Path) -> None:
         return
     if not held:
         owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-        raise RunFolderError(f"{lock.parent}: another process{f' ({owner})' if owner else ''} is writing in it")
+        other = "another run of this process" if owner == str(os.getpid()) else f"another process ({owner})"
+        raise RunFolderError(f"{lock.parent}: {other if owner else 'another process'} is writing in it")
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -7,7 +7,6 @@ than about 1000 at once, the limit on open files has to be raised (`ulimit -n`).
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 from heatsim.geometry.grid import CellGrid
+from heatsim.quantity import with_powers
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import (
     VirtualVariable,
@@ -183,10 +183,8 @@ def _read_layout(file: h5py.File) -> _Layout:
 
 
 def _in_plain_units(variable: VirtualVariable) -> VirtualVariable:
-    """With powers written out, W m^-2 for W m-2: UDUNITS and Pint read both alike then."""
-    units = str(variable.attributes["units"])
-    plain = units if units == "1" else re.sub(r"(?<=[A-Za-zµ°%])(-?\d+)", r"^\1", units)
-    return replace(variable, attributes={**variable.attributes, "units": plain})
+    units = with_powers(str(variable.attributes["units"]))
+    return replace(variable, attributes={**variable.attributes, "units": units})
 
 
 def _add_components(file: h5py.File, letters: Sequence[str]) -> None:

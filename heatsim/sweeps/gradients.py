@@ -22,7 +22,7 @@ import numpy as np
 from heatsim.errors import NotConvergedError, RequestError, ScenarioError
 from heatsim.integrators import make_field
 from heatsim.integrators.balance import Balance, BalanceInputs
-from heatsim.integrators.integrator import SOLVER_KERNELS
+from heatsim.methods import SOLVER_KERNELS
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.recorders.quantities import smooth_maximum
@@ -55,7 +55,7 @@ class SmoothResult(Protocol):
         """The boundary values of the faces, or of the ambient, whose heat it is; none of a temperature."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)  # arrays have no single truth: each is equal to itself
 class Gradient(Shown):
     """The value of a result, in the scenario's unit or W; its derivatives by parameter, in this unit over that of the
     parameter. Of each cell, (nz, ny, nx): by_source, K/W or 1, what a watt released there would add to it; and

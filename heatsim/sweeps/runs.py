@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,10 +16,10 @@ from time import monotonic
 from typing import Any
 
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
-from heatsim.scenario import Scenario, load, load_again
+from heatsim.scenario import Scenario, load, load_again, loads
 from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
 from heatsim.simulation import run as runs
-from heatsim.store.atomic import write_atomically
+from heatsim.store.atomic import for_a_moment, write_atomically
 from heatsim.store.folder import RunFolder
 from heatsim.sweeps.points import Point, points_of
 from heatsim.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
@@ -30,31 +30,40 @@ WRITE_EVERY = 2.0  # s, between two writings of the table
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A family of runs. overrides: of all of them, as --set has them."""
+    """A family of runs. overrides: of all of them, as --set has them. text: of the scenario, where it is in no file."""
 
     scenario: Path
     points: tuple[Point, ...]
     overrides: tuple[str, ...] = ()
     trust: bool = False
     title: str = ""
+    text: str | None = None
 
     def overrides_of(self, number: int) -> list[str]:
         """Those of a run."""
         return [*self.overrides, *(override_of(name, value) for name, value in self.points[number].items())]
 
+    def load(self, number: int | None = None) -> Scenario:
+        """The scenario of a run, or that of all of them. Raises `ScenarioError`."""
+        overrides = self.overrides if number is None else self.overrides_of(number)
+        if self.text is None:
+            return load(self.scenario, overrides, trust=self.trust)
+        return loads(self.text, None, overrides, trust=self.trust)
+
     def plan(self) -> dict[str, Any]:
         """What `sweep.json` says."""
-        return {"scenario": str(self.scenario), "overrides": list(self.overrides), "points": list(self.points)}
+        plan = {"scenario": str(self.scenario), "overrides": list(self.overrides), "points": list(self.points)}
+        return plan if self.text is None else {**plan, "text": self.text}
 
 
 def make_sweep(
     path: Path, axes: Sequence[SweepAxis], overrides: Sequence[str] = (), *, method: str | None = None,
-    samples: int | None = None, seed: int | None = None, trust: bool = False,
+    samples: int | None = None, seed: int | None = None, trust: bool = False, text: str | None = None,
 ) -> SweepPlan:  # fmt: skip
-    """The sweep of a scenario file: over `axes`, or over those of its table [sweep] where there are none. Each run's
-    scenario is checked. Raises HeatsimError in its kinds."""
-    given = load(path, overrides, trust=trust)
-    table, title = given.sweep, given.title or path.stem
+    """The sweep of a scenario file, or of a text in its place: over `axes`, or over those of its table [sweep] where
+    there are none. Each run's scenario is checked. Raises HeatsimError in its kinds."""
+    given = SweepPlan(path, (), tuple(overrides), trust, text=text).load()
+    table, title = given.sweep, given.title or ("sweep" if text is not None else path.stem)
     if table is not None:
         if not axes:
             axes = axes_of_file(table.file) if table.file else [axis_of_table(*each) for each in table.vary.items()]
@@ -62,22 +71,21 @@ def make_sweep(
         samples, seed = samples if samples is not None else table.samples, table.seed if seed is None else seed
     method = method or "product"
     found = points_of(axes, method, samples if method == "latin_hypercube" else None, seed or 0)
-    sweep = SweepPlan(path, tuple(found), tuple(overrides), trust, title)
-    _require_known(path, sweep)
+    sweep = SweepPlan(path, tuple(found), tuple(overrides), trust, title, text)
+    _require_known(path, sweep, list(given.parameters))
     return sweep
 
 
-def _require_known(path: Path, sweep: SweepPlan) -> None:
+def _require_known(path: Path, sweep: SweepPlan, known: Sequence[str]) -> None:
     """Raise for names that are no parameters: `--set` would only make new ones that nothing uses."""
     from heatsim.scenario.toml.messages import did_you_mean
 
-    known = list(load(path, sweep.overrides, trust=sweep.trust).parameters)
     for name in sweep.points[0]:
         if "." not in name and name not in known:
             hint = did_you_mean(name, known) or (f"known here: {', '.join(known)}" if known else "it has none")
             raise RequestError(f"{name}: is no parameter of {path} ({hint})")
     for number in {0, len(sweep.points) - 1}:
-        load(path, sweep.overrides_of(number), trust=sweep.trust)
+        sweep.load(number)
 
 
 def run_sweep(
@@ -143,7 +151,7 @@ def take_run(sweep: SweepPlan, folder: Path, number: int, threads: int = 0) -> R
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     path = folder / f"{number:04d}"
     try:
-        scenario = load(sweep.scenario, sweep.overrides_of(number), trust=sweep.trust)
+        scenario = sweep.load(number)
         done = runs.run_scenario(scenario, path, force=True)
     except HeatsimError as error:
         return {STATE: "failed", ERROR: str(error).partition("\n")[0]}
@@ -243,9 +251,10 @@ def evaluate(
     it makes neither snapshots nor pictures, and its folder is gone."""
     loaded = with_parameters(scenario, parameters)
     _require_results(loaded, results)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run" if output is None else output
-        run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=output is None)
+    kept = output is not None
+    with tempfile.TemporaryDirectory() as folder, nullcontext() if kept else for_a_moment():
+        path = output or Path(folder) / "run"
+        run = runs.run_scenario(loaded, path, on_warnings=on_warnings, numbers_only=not kept)
         found = dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)
         return ({name: found[name] for name in results} if results else found), run
 

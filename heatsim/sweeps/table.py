@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.errors import InputFileError
-from heatsim.quantity import Quantity
+from heatsim.quantity import Quantity, with_powers
 from heatsim.scenario.sweep_axes import number_of, unit_of
 from heatsim.store import tables
 from heatsim.store.tables import read_last_row
@@ -107,7 +107,8 @@ def open_sweep(folder: Path | str) -> xarray.Dataset:
     numbers = np.empty(shape if is_grid else len(rows), dtype=object)
     for row, place in places.items():
         numbers[place if is_grid else row] = rows[row]["run"]
-    return xarray.Dataset(found, {"run": (dims, numbers.astype(str)), **coordinates})
+    number = (dims, numbers.astype(str), {"long_name": "number of the run"})
+    return xarray.Dataset(found, {"run": number, **coordinates})
 
 
 def _column(name: str, rows: Sequence[Mapping[str, str]], numeric: bool) -> np.ndarray:
@@ -117,7 +118,7 @@ def _column(name: str, rows: Sequence[Mapping[str, str]], numeric: bool) -> np.n
 
 
 def _attributes(name: str, unit: str) -> dict[str, str]:
-    return {"long_name": name.rpartition(" [")[0] or name} | ({"units": unit} if unit else {})
+    return {"long_name": name.rpartition(" [")[0] or name} | ({"units": with_powers(unit)} if unit else {})
 
 
 def _without_units(names: Sequence[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heatsim.scenario import Expression, ExpressionError, load
+from heatsim.scenario import Expression, ExpressionError, load_again
 from heatsim.tables import Row, TableColumn, Tell, check_folders, number, print_table
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.refinement import RefinementLevel, fix_integrator, overrides, require_refinable
@@ -36,18 +36,16 @@ COLUMNS = (
 )
 
 
-def run(asked: dict[str, Any], tell: Tell) -> int:
-    """Do what was asked for. Raises `HeatsimError`, OSError."""
+def run(scenario: Scenario, asked: dict[str, Any], tell: Tell) -> int:
+    """Do what was asked for with a scenario in float64. Raises `HeatsimError`, OSError."""
     check_folders((asked["figure"],))
-    given = ["compute.precision=float64", *asked["overrides"]]
-    scenario = load(asked["file"], given)
     sought, exact = find_sought(scenario, asked["quantity"]), _expression(asked["exact"])
     kinds = _kinds(scenario, asked["refine"], tell)
     levels = asked["levels"] or (LEVELS if min(scenario.grid.cells) == 1 else LEVELS_IN_3D)
     with _folder(asked["output"]) as folder:
         studies = []
         for kind in kinds:
-            runs = list(_runs(scenario, (given, _only(scenario, sought)), kind, levels, folder, tell))
+            runs = list(_runs(scenario, _only(scenario, sought), kind, levels, folder, tell))
             studies.append(study(kind, runs, sought, exact if kind == "grid" else None))
     unit = runs[0].info["result_units"][sought.name] if sought.kind == "result" else scenario.unit
     _show(studies, asked, unit)
@@ -102,19 +100,19 @@ def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
 
 def _runs(
     scenario: Scenario,
-    overriding: tuple[Sequence[str], Sequence[str]],
+    recorded: Sequence[str],
     kind: Refinement,
     levels: int,
     folder: Path,
     tell: Tell,
 ) -> Iterator[FinishedRun]:
-    """The runs of a study, from coarse to fine. overriding: what the user sets, and what is recorded."""
+    """The runs of a study, from coarse to fine. recorded: what is, as overrides."""
     from heatsim.simulation import run as runs
 
-    common = [*overriding[0], *overriding[1], *fix_integrator(scenario)]
+    common = [*recorded, *fix_integrator(scenario)]
     if kind == "step" and scenario.time.solves and scenario.time.step == "auto":
         common.append(f"time.step={scenario.time.end / IMPLICIT_STEPS!r}")
-    first = load(str(scenario.path), common)
+    first = load_again(scenario, common)
     step: float | None = None
     for halvings in range(levels):
         factor = FACTOR**halvings
@@ -123,7 +121,7 @@ def _runs(
         if step is not None and (kind == "step" or _is_explicit(first)):
             wanted = step / (factor if kind == "step" else factor**2)
             extra = [*extra, f"time.step={_stable(wanted, scenario, [*common, *extra])!r}"]
-        refined = load(str(scenario.path), [*common, *extra])
+        refined = load_again(scenario, [*common, *extra])
         tell(f"{kind} {halvings + 1} of {levels}: {' x '.join(map(str, refined.grid.cells))} cells ...")
         finished = runs.run_scenario(refined, folder / f"{kind}_{factor}", force=True)
         step = step or first.time.end / finished.info["steps"]
@@ -140,7 +138,7 @@ def _stable(wanted: float, scenario: Scenario, given: Sequence[str]) -> float:
 
     if not _is_explicit(scenario):
         return wanted
-    largest = build_problem(load(str(scenario.path), [*given, "time.step=auto"])).largest_step
+    largest = build_problem(load_again(scenario, [*given, "time.step=auto"])).largest_step
     return wanted / ceil(wanted / largest * (1.0 - 1e-12))
 
 

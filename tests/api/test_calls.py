@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim import arguments, errors
 from heatsim.errors import Issue
+from heatsim.impedance.responses import ThermalImpedance
+from heatsim.simulation.time_loop import LiveValues
 
 # A slab in air, whose film is a parameter.
 SLAB = """\
@@ -70,7 +73,7 @@ def test_overrides_are_a_mapping_or_texts_wherever_a_scenario_is_taken(slab: Pat
     assert heatsim.gradient(slab, "probe('end')", "h", overrides=steady).derivatives.keys() == {"h"}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("call", "words"),
     [
         (lambda p: heatsim.load(None), "path: expected a path, found None"),
@@ -129,12 +132,31 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@in_turn("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_errors_come_back_from_another_process_as_they_were(error: errors.HeatsimError) -> None:
     error.reword(arguments.in_words_of_python)
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (type(again), str(again), again.__dict__) == (type(error), str(error), error.__dict__)
         assert again.issues == error.issues
+
+
+def test_scenarios_are_keys_of_caches_and_results_with_arrays_compare(slab: Path) -> None:
+    scenario = heatsim.load(slab)
+    assert {scenario: 1}[pickle.loads(pickle.dumps(scenario))] == 1
+    impedance = ThermalImpedance(np.array([1.0, 2.0]), ("a",), ("b",), np.ones((1, 1, 2)))
+    assert impedance == impedance
+    assert impedance != copy.deepcopy(impedance)
+    progress = heatsim.Progress(1.0, 2.0, 3, 4, look=lambda: LiveValues(1.0, 2.0, 3.0))
+    assert pickle.loads(pickle.dumps(progress)) == progress
+
+
+def test_an_override_that_is_wrong_has_its_key(slab: Path) -> None:
+    for overrides in ({"time.end": -1}, {"parameters.q": 1}):
+        with pytest.raises(errors.ScenarioError) as refused:
+            heatsim.load(slab, overrides)
+        (issue,) = refused.value.issues
+        assert (issue.key, issue.file) == (*overrides, f"override {next(iter(overrides))}")
+        assert str(issue).count(issue.key) == 1
 
 
 def test_ctrl_c_saves_the_run_and_the_run_goes_on_from_there(slab: Path, tmp_path: Path) -> None:
@@ -197,8 +219,10 @@ def test_evaluate_has_the_bits_of_the_run_and_neither_pictures_nor_fields(
     assert len(list((tmp_path / "kept").rglob("*.png"))) > 1
 
     def refuse(*given: object) -> None:
-        raise AssertionError("a field or a picture was written")
+        raise AssertionError("a field, a picture or a checkpoint was written")
 
-    for name in ("heatsim.recorders.snapshots.write_snapshot", "heatsim.recorders.slices.draw_frames"):
+    assert (tmp_path / "kept" / "checkpoint.h5").is_file()
+    names = "recorders.snapshots.write_snapshot", "recorders.slices.draw_frames", "simulation.checkpointing.fingerprint"
+    for name in (*(f"heatsim.{each}" for each in names), "os.fsync"):  # it does not wait for the disk either
         monkeypatch.setattr(name, refuse)
     assert heatsim.evaluate(slab, {"h": 12.5}, overrides=snapshots) == kept

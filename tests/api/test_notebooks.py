@@ -19,6 +19,7 @@ QUICK_START = Path(__file__).parents[2] / "scenarios" / "quick_start.toml"
 
 def test_what_is_shown_is_short_and_has_a_table(tmp_path: Path) -> None:
     coarse = {"grid.cells": [50, 30, 1], "time.end": 1.0, "output.slices": []}
+    coarse |= {"output.results": [{"name": "hottest", "of": "max(T)"}]}
     run = heatsim.run(QUICK_START, tmp_path / "run", overrides=coarse)
     conducting = heatsim.effective(np.zeros((2, 2, 2), int), {0: 3.0}, "x")
     impedance = ThermalImpedance(np.array([1.0, 2.0]), ("a",) * 30, ("b",), np.ones((30, 1, 2)))
@@ -30,20 +31,23 @@ def test_what_is_shown_is_short_and_has_a_table(tmp_path: Path) -> None:
         "1 K/W": impedance,
         "by h": gradient,
     }
+    assert run.facts()[1]["hottest"].endswith(f" {run.info['result_units']['hottest']}")
     for words, each in told.items():
         text, page = repr(each), each._repr_html_()
         assert words in text
         assert words in page.replace("&#x27;", "'")
         assert text.count("\n") < 10
         assert "<table>" in page
+        assert ("data:image/png;base64," in page) is (each in (run, impedance))
         assert max(map(len, text.replace(str(tmp_path), "").split("\n"))) <= 100
-    assert "data:image/png;base64," in run._repr_html_()
 
 
 def test_progress_is_drawn_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     coarse = {"grid.cells": [50, 30, 1], "time.end": 1.0, "output.slices": []}
-    heatsim.run(QUICK_START, tmp_path / "run", overrides=coarse, progress=True)
+    run = heatsim.run(QUICK_START, tmp_path / "run", overrides=coarse, progress=True)
     told = capsys.readouterr().err
+    last = heatsim.open(run).temperature[-1]
+    assert f"{float(last.min()):.5g} to {float(last.max()):.5g}" in told.rpartition("\r")[2]
     assert told.startswith("\r")
     assert told.count("\n") == 1
     assert "t = 1 s of 1 s" in told.rpartition("\r")[2]

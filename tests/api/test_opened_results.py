@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim import errors
@@ -38,7 +39,7 @@ def run_of(tmp_path: Path, overrides: dict[str, object]) -> heatsim.Run:
     return heatsim.run(tmp_path / "box.toml", tmp_path / "run", overrides=overrides)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "overrides",
     [{}, UNEQUAL, ROUND, {"output.snapshots": {"times": [2.0]}}, {**UNEQUAL, "output.snapshots": {"times": [2.0]}}],
 )
@@ -55,7 +56,8 @@ def test_vectors_are_one_array_for_vtk_and_xarray(tmp_path: Path, overrides: dic
         assert data.heat_flux.dims == ("time", "z", "y", "x", "component")
         assert data.heat_flux.attrs["long_name"] == "heat flux"
         assert np.array_equal(data.heat_flux[-1], expected)
-        assert (data.heat_flux.units, data.gradient.units) == ("W m^-2", "K m^-1")
+        units = data.heat_flux.units, data.gradient.units, data.cell_volume.units
+        assert units == ("W m^-2", "K m^-1", "m^3")  # as pint-xarray takes them
         assert all({"units", "long_name"} <= set(data[name].attrs) for name in data.variables if name != "component")
     reader = vtkHDFReader()
     reader.SetFileName(str(run.path / "run.vtkhdf"))
@@ -98,6 +100,6 @@ def test_a_sweep_opens_by_text_or_path_with_units_as_attributes(tmp_path: Path) 
     for folder in (tmp_path, str(tmp_path)):
         data = heatsim.open_sweep(folder)
         assert data.hottest.attrs == {"long_name": "hottest", "units": "degC"}
-        assert data.h.attrs["units"] == "W/(m2 K)"
+        assert data.h.attrs["units"] == "W/(m^2 K)"
         assert set(data.data_vars) == {"hottest", "heat x_min [W]", "heat x_min [J]"}
         assert list(data.hottest.values.ravel()) == [30.5, 25.5]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+USERS_SCRIPT = Path(__file__).with_name("users_script.py")
 
 
 def test_every_public_name_is_listed_and_no_other() -> None:
@@ -19,7 +25,19 @@ def test_every_public_name_is_listed_and_no_other() -> None:
         assert getattr(heatsim, name) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
+def test_a_users_script_has_every_public_name() -> None:
+    names = re.findall(r"heatsim\.(\w+)", USERS_SCRIPT.read_text(encoding="utf-8"))
+    assert set(heatsim.__all__) <= set(names)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(find_spec("pyright") is None, reason="pyright is not installed")
+def test_pyright_finds_nothing_in_a_users_script() -> None:
+    done = subprocess.run([sys.executable, "-m", "pyright"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("0 errors"), done.stdout
+
+
+@in_turn("name", [name for name in heatsim.__all__ if inspect.isfunction(getattr(heatsim, name))])
 def test_headings_have_the_signatures_of_the_code(name: str) -> None:
     parameters = inspect.signature(getattr(heatsim, name)).parameters.values()
     bare = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])

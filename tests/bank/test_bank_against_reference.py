@@ -8,6 +8,7 @@ import pytest
 from bank_cases import Bank, expected, random_banks, tolerance
 from heatsim_kernels.filter_bank import BANK_KERNELS, Epilogue, filter_bank
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 
 ON_CPU = [name for name, devices in BANK_KERNELS.items() if "cpu" in devices]
 BANKS = [
@@ -19,7 +20,7 @@ BANKS = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("kernel", "dtype"),
     [(kernel, dtype) for kernel in ON_CPU for dtype in FLOATS if (kernel, dtype) != ("im2col", np.float64)],
 )

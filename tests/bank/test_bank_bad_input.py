@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
+from helpers.in_turn import in_turn
 
 IMAGES = np.zeros((1, 2, 8, 9), np.float32)
 FILTERS = np.zeros((3, 2, 3, 3), np.float32)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("changes", "message"),
     [
         ({"stride": 0}, "stride must be an integer of at least 1"),

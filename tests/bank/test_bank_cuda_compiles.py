@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pytest
 from heatsim_kernels.filter_bank import BANK_KERNELS
 from heatsim_kernels.filter_bank.geometry import Pool, geometry
+from helpers.in_turn import in_turn
 from helpers.ptx import compile_to_ptx
 from numba import config, types
 
@@ -52,7 +53,7 @@ def compiled(kernel: str, name: str) -> tuple[str, str, tuple[int, int]]:
     return ptx, _assembled(ptx, capability)[1], bounds
 
 
-@pytest.mark.parametrize(("kernel", "name"), TRIED)
+@in_turn(("kernel", "name"), TRIED)
 def test_a_bank_kernel_compiles_without_spills_and_its_blocks_fit(kernel: str, name: str) -> None:
     ptx, report, (threads, blocks) = compiled(kernel, name)
     spilled = [int(size) for size in re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report)]
@@ -64,7 +65,7 @@ def test_a_bank_kernel_compiles_without_spills_and_its_blocks_fit(kernel: str, n
     assert sum(map(int, re.findall(r"(\d+) bytes smem", report))) <= SHARED
 
 
-@pytest.mark.parametrize(("kernel", "name"), TRIED)
+@in_turn(("kernel", "name"), TRIED)
 def test_a_bank_kernel_computes_in_its_own_precision_with_fused_steps_alone(kernel: str, name: str) -> None:
     """Nothing flushed, approximated or left for the assembler to fuse or not: the grounds for equal bits."""
     ptx = compiled(kernel, name)[0]

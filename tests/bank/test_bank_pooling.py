@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from bank_cases import Bank, maxima
 from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 
 POOLS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (2, 2)), ((2, 5), (3, 1)), ((4, 1), (1, 4)), ((7, 9), (7, 9))]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("window", "step"), POOLS)
+@in_turn("dtype", FLOATS)
+@in_turn(("window", "step"), POOLS)
 def test_max_pooling_keeps_the_largest_of_every_window(
     window: tuple[int, int], step: tuple[int, int], dtype: type
 ) -> None:
@@ -25,13 +25,13 @@ def test_the_stride_is_the_window_unless_given_and_a_slice_is_an_image() -> None
     assert same_bits(max_pool(values, 4), maxima(values, (4, 4), (4, 4)))
 
 
-@pytest.mark.parametrize("extent", [(5, 1), (6, 8), (7, 2)])
+@in_turn("extent", [(5, 1), (6, 8), (7, 2)])
 def test_a_window_that_would_start_beyond_the_end_is_left_out(extent: tuple[int, int]) -> None:
     values = np.arange(np.prod(extent), dtype=np.float64).reshape(extent)
     assert same_bits(max_pool(values, 1, 3, keep_edge=True), np.ascontiguousarray(values[::3, ::3]))
 
 
-@pytest.mark.parametrize("extent", [(7, 5), (8, 6), (1, 1), (9, 4), (2, 700)])
+@in_turn("extent", [(7, 5), (8, 6), (1, 1), (9, 4), (2, 700)])
 def test_no_peak_is_lost_from_a_preview_that_keeps_the_edge(extent: tuple[int, int]) -> None:
     for peak in np.ndindex(extent) if np.prod(extent) < 100 else [(1, 699), (0, 697), (1, 0)]:
         values = np.zeros(extent, np.float32)
@@ -58,7 +58,7 @@ def test_a_window_with_something_that_is_not_a_number_shows_it() -> None:
         assert np.isnan(max_pool(values, 3)).all()
 
 
-@pytest.mark.parametrize(("window", "step"), POOLS)
+@in_turn(("window", "step"), POOLS)
 def test_pooling_behind_a_bank_is_pooling_its_response(window: tuple[int, int], step: tuple[int, int]) -> None:
     bank = Bank((2, 2, 61, 90), (11, 3, 3), padding=(1, 1))
     images, filters, bias = bank.data(np.float32)

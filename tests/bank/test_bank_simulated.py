@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import simulate_banks
 from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from simulate_banks import BANKS, IMAGES, ON_CUDA, POOL
 
 pytestmark = simulator.needs_numba_cuda
 simulated = simulator.fixture_of(simulate_banks.__file__)
 
 
-@pytest.mark.parametrize("name", BANKS)
-@pytest.mark.parametrize("kernel", ON_CUDA)
+@in_turn("name", BANKS)
+@in_turn("kernel", ON_CUDA)
 def test_a_simulated_bank_gives_the_bits_of_the_cpu(kernel: str, name: str, simulated: dict[str, np.ndarray]) -> None:
     bank, dtype = BANKS[name]
     images, filters, bias = bank.data(dtype)

@@ -30,7 +30,8 @@ class Measured(NamedTuple):
 def asked_of(command: str, *arguments: object) -> dict[str, Any]:
     """What the command line makes of the arguments of a benchmark."""
     bench: Any = main.commands["bench"]
-    return dict(bench.commands[command].make_context(command, [*map(str, arguments)]).params)
+    params = bench.commands[command].make_context(command, [*map(str, arguments)]).params
+    return {each.name: params[each.name] for each in bench.commands[command].params if each.name in params}
 
 
 def call(*arguments: object, command: str = "stencil") -> Result:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.bench.convolution import cuda_launches, kernels_under_test, problems, rates
+from heatsim.bench.convolution import cuda_launches, kernels, problems, theory
 from heatsim.bench.convolution.problems import ConvolutionProblem, data
 
 PROBLEMS = (
@@ -34,14 +34,14 @@ def timed_result(kernel: str, problem: ConvolutionProblem) -> np.ndarray:
 def main() -> None:
     assert {problem.family for problem in PROBLEMS} == set(problems.FAMILIES)
     for problem in PROBLEMS:
-        expected = kernels_under_test.solve("auto", "cpu", problem, *data(problem))
-        for kernel in kernels_under_test.kernel_names("cuda", problem.family):
-            assert kernels_under_test.accepts(kernel, "cuda", problem)
-            assert problem.operations == 0 or rates.theory_row(kernel, "cuda", problem)["intensity_asked"] > 0
+        expected = kernels.solve("auto", "cpu", problem, *data(problem))
+        for kernel in kernels.kernel_names("cuda", problem.family):
+            assert kernels.accepts(kernel, "cuda", problem)
+            assert problem.operations == 0 or theory.theory_row(kernel, "cuda", problem)["intensity_asked"] > 0
             if kernel in QUICK:
                 found = timed_result(kernel, problem)
                 assert found.tobytes() == expected.tobytes(), (kernel, problem, found, expected)
-    assert kernels_under_test.compile_kernel("relu", problems.RELU, ("float32",), ((3, 3),)) == 2
+    assert kernels.compile_kernel("relu", problems.RELU, ("float32",), ((3, 3),)) == 2
     print("equal")
 
 

@@ -16,10 +16,12 @@ from click.testing import Result
 from heatsim_kernels.convolution.cpu import planes_kernel
 from heatsim_kernels.filter_bank.cpu import direct
 from helpers import simulator
+from helpers.in_turn import in_turn
 
-from heatsim.bench import device_limits
-from heatsim.bench.convolution.options import check_options, parse_mask, parse_size
+from heatsim.bench import limits
+from heatsim.bench.convolution.benchmark import check, parse_mask, parse_size
 from heatsim.bench.convolution.problems import FAMILIES
+from heatsim.bench.harness import command_line
 from heatsim.errors import RequestError
 
 TINY = ("--device", "cpu", "--size", "40,23", "--seconds", "0.0005")
@@ -48,7 +50,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str
 
 
 def rows(document: dict[str, Any], family: str) -> list[dict[str, Any]]:
-    return [row for row in document["rows"] if row["family"] == family and not device_limits.is_copy(row["kernel"])]
+    return [row for row in document["rows"] if row["family"] == family and not limits.is_copy(row["name"])]
 
 
 def test_every_family_is_verified_and_timed_against_the_copy(measured: tuple[Result, dict[str, Any], str]) -> None:
@@ -56,17 +58,17 @@ def test_every_family_is_verified_and_timed_against_the_copy(measured: tuple[Res
     assert result.exit_code == 0, result.output
     assert {verdict["family"] for verdict in document["verification"]} == set(FAMILIES)
     assert all(verdict["cases"] > 3 and not verdict["flaw"] for verdict in document["verification"])
-    ours = {(row["problem"], row["kernel"]) for row in document["rows"] if "intensity_least" in row}
+    ours = {(row["problem"], row["name"]) for row in document["rows"] if "intensity_least" in row}
     assert {("3 x 3", "cpu"), ("5 x 7", "cpu"), ("5 along rows", "cpu"), ("Gaussian, 17 + 17", "cpu")} <= ours
     assert {("bank 4 to 16, 5 x 5", kernel) for kernel in ("direct", "im2col", "register")} <= ours
     for problem in {row["problem"] for row in document["rows"]}:
-        copies = [row for row in document["rows"] if row["problem"] == problem and device_limits.is_copy(row["kernel"])]
+        copies = [row for row in document["rows"] if row["problem"] == problem and limits.is_copy(row["name"])]
         assert [row["of_copy"] for row in copies] == [pytest.approx(1)]
 
 
 def test_a_row_counts_bytes_and_operations_as_theory_does(measured: tuple[Result, dict[str, Any], str]) -> None:
     _, document, _ = measured
-    row = next(row for row in rows(document, "planes") if (row["problem"], row["kernel"]) == ("5 x 7", "cpu"))
+    row = next(row for row in rows(document, "planes") if (row["problem"], row["name"]) == ("5 x 7", "cpu"))
     seconds = median(row["seconds"])
     assert row["results_per_second"] == pytest.approx(40 * 23 / seconds)
     assert row["bytes_per_second"] == pytest.approx(8 * 40 * 23 / seconds)
@@ -76,7 +78,7 @@ def test_a_row_counts_bytes_and_operations_as_theory_does(measured: tuple[Result
     assert row["of_fma_limit"] == pytest.approx(row["operations_per_second"] / limit)
     bank = next(row for row in rows(document, "banks") if row["problem"] == "bank 4 to 16, 5 x 5")
     assert bank["intensity_least"] == 40
-    assert bank["results_per_second"] * bank["median_seconds"] == pytest.approx(16 * 40 * 23)
+    assert bank["results_per_second"] * bank["median"] == pytest.approx(16 * 40 * 23)
 
 
 def test_peers_are_timed_or_the_reason_is_told(measured: tuple[Result, dict[str, Any], str]) -> None:
@@ -87,7 +89,7 @@ def test_peers_are_timed_or_the_reason_is_told(measured: tuple[Result, dict[str,
             assert reason in result.stderr
             assert f"- {reason}" in page
         else:
-            assert any(row["kernel"].startswith(name) and row["times_best"] > 0 for row in rows(document, "planes"))
+            assert any(row["name"].startswith(name) and row["times_best"] > 0 for row in rows(document, "planes"))
 
 
 def test_the_page_has_one_section_with_the_command_that_measures_it_again(
@@ -99,8 +101,9 @@ def test_the_page_has_one_section_with_the_command_that_measures_it_again(
     assert page.index(document["command"]) < page.index("| problem |")
     words = shlex.split(document["command"])
     words = words[words.index("convolution") + 1 :]
-    again = check_options(asked_of("convolution", *TINY, "--mask", "3", "--mask", "7x5"))
-    assert words[:-4] == shlex.split(again.command())[-len(words) + 4 :]
+    asked = asked_of("convolution", *TINY, "--mask", "3", "--mask", "7x5")
+    check(asked)
+    assert words[:-4] == shlex.split(command_line("convolution", asked))[-len(words) + 4 :]
 
 
 @pytest.mark.parametrize("kernel", ["planes", "separable"])
@@ -139,7 +142,7 @@ def test_a_bank_kernel_with_other_bits_fails_alone(monkeypatch: pytest.MonkeyPat
     assert "direct (banks) in float32 FAILED the verification" in done.stderr
     assert "values differ from the CPU's" in done.stderr
     found = rows(json.loads(Path("found.json").read_text()), "banks")
-    assert all(("failed" in row) == (row["kernel"] == "direct") for row in found)
+    assert all(("failed" in row) == (row["name"] == "direct") for row in found)
 
 
 def test_a_wrong_peer_is_reported_and_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +155,12 @@ def test_a_wrong_peer_is_reported_and_not_timed(tmp_path: Path, monkeypatch: pyt
     done = convolution(*TINY, "--problem", "planes", "--mask", "3", "--json", "found.json")
     assert done.exit_code == 1
     assert "SciPy 0.wrong, 3 x 3 in float32 FAILED" in done.stderr
-    found = {row["kernel"]: row for row in rows(json.loads(Path("found.json").read_text()), "planes")}
+    found = {row["name"]: row for row in rows(json.loads(Path("found.json").read_text()), "planes")}
     assert "results_per_second" in found["cpu"]
     assert "results_per_second" not in found["SciPy 0.wrong"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "code", "words"),
     [
         (["--kernel", "fastest"], 2, 'not a kernel of device "cpu"'),
@@ -202,7 +205,7 @@ def test_gpu_kernels_of_every_family_are_verified_and_timed() -> None:
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     document = json.loads(Path("found.json").read_text())
-    timed = {row["kernel"]: row for row in rows(document, "planes")}
+    timed = {row["name"]: row for row in rows(document, "planes")}
     assert set(timed) == {"basic", "constant", "tiled", "output_tiled", "cached", "register"}
     assert timed["tiled"]["accesses_saved"] == pytest.approx(19.14, abs=0.01)
     assert all(row["registers"] > 0 for row in timed.values())

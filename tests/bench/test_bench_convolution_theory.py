@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from heatsim_kernels.convolution import theory as formulas
+from helpers.in_turn import in_turn
 
-from heatsim.bench import device_limits, interleaved_timing
-from heatsim.bench.convolution import rates
+from heatsim.bench import limits, timing
+from heatsim.bench.convolution import theory
 from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, ConvolutionProblem
 
 PAGE = (Path(__file__).parents[2] / "docs" / "methods" / "convolution.md").read_text(encoding="utf-8")
@@ -22,7 +23,7 @@ def offsets(m: int) -> range:
     return range(-(m // 2), m // 2 + 1)
 
 
-@pytest.mark.parametrize(("tile", "mask"), [((1, 16), (1, 17)), ((8, 12), (3, 9)), ((9, 9), (5, 1))])
+@in_turn(("tile", "mask"), [((1, 16), (1, 17)), ((8, 12), (3, 9)), ((9, 9), (5, 1))])
 def test_accesses_of_tiled_and_cached_are_those_counted(tile: tuple[int, int], mask: tuple[int, int]) -> None:
     asked = [(y + j, x + k) for y, x in product(*map(range, tile)) for j, k in product(*map(offsets, mask))]
     outside = [each for each in asked if not (0 <= each[0] < tile[0] and 0 <= each[1] < tile[1])]
@@ -31,7 +32,7 @@ def test_accesses_of_tiled_and_cached_are_those_counted(tile: tuple[int, int], m
     assert formulas.cached_reads(tile, mask) == pytest.approx((results + len(outside)) / results)
 
 
-@pytest.mark.parametrize("mask", [(3, 3), (5, 5), (9, 9), (1, 5), (5, 1), (7, 11)])
+@in_turn("mask", [(3, 3), (5, 5), (9, 9), (1, 5), (5, 1), (7, 11)])
 def test_accesses_of_a_march_are_those_counted(mask: tuple[int, int]) -> None:
     rows, columns = 16, 4
     vectors = {
@@ -44,9 +45,9 @@ def test_accesses_of_a_march_are_those_counted(mask: tuple[int, int]) -> None:
 
 def test_the_roof_is_the_lower_of_the_two_limits() -> None:
     small, large = (ConvolutionProblem(PLANES, (100, 100), "float32", (m, m)) for m in (3, 9))
-    assert rates.roof_share_of_copy(small, copy_rate=4e12, limit=60e12) == 1
-    assert rates.roof_share_of_copy(large, copy_rate=4e12, limit=60e12) == pytest.approx(60 / (4 * 20.25))
-    assert rates.roof_share_of_copy(large, copy_rate=4e12, limit=None) == 1
+    assert theory.roof_share_of_copy(small, copy_rate=4e12, limit=60e12) == 1
+    assert theory.roof_share_of_copy(large, copy_rate=4e12, limit=60e12) == pytest.approx(60 / (4 * 20.25))
+    assert theory.roof_share_of_copy(large, copy_rate=4e12, limit=None) == 1
 
 
 def row_of(page: str, name: str, heading: str) -> str:
@@ -55,20 +56,20 @@ def row_of(page: str, name: str, heading: str) -> str:
     return next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
 
 
-@pytest.mark.parametrize("kernel", ["basic", "constant", "tiled", "output_tiled", "cached", "register"])
+@in_turn("kernel", ["basic", "constant", "tiled", "output_tiled", "cached", "register"])
 def test_the_page_says_of_planes_what_theory_counts(kernel: str) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     numbers = [float(cell) for cell in row_of(PAGE, kernel, "Two dimensions").split("|")[4:8]]
-    found = [rates.theory_row(kernel, "cuda", ConvolutionProblem(PLANES, (64, 64), "float32", (m, m))) for m in (5, 9)]
+    found = [theory.theory_row(kernel, "cuda", ConvolutionProblem(PLANES, (64, 64), "float32", (m, m))) for m in (5, 9)]
     counted = [value for row in found for value in (row["accesses_saved"], row["intensity_asked"])]
     assert numbers == pytest.approx(counted, abs=0.0051)
 
 
-@pytest.mark.parametrize("kernel", ["direct", "shared", "im2col", "hnmtp", "register"])
+@in_turn("kernel", ["direct", "shared", "im2col", "hnmtp", "register"])
 def test_the_page_says_of_banks_what_theory_counts(kernel: str) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     numbers = [float(cell) for cell in row_of(PAGE, kernel, "Filter banks").split("|")[3:5]]
-    found = rates.theory_row(
+    found = theory.theory_row(
         kernel, "cuda", ConvolutionProblem(BANKS, (1, 4, 512, 512), "float32", (5, 5), edge="zero", filters=64)
     )
     assert numbers == pytest.approx([found["accesses_saved"], found["intensity_asked"]], rel=0.01)
@@ -77,10 +78,11 @@ def test_the_page_says_of_banks_what_theory_counts(kernel: str) -> None:
 def test_the_page_says_of_lines_what_theory_counts() -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     rows, columns = (
-        rates.theory_row("tiled", "cuda", ConvolutionProblem(LINES, (64, 64), "float32", (5,), axis)) for axis in (1, 0)
+        theory.theory_row("tiled", "cuda", ConvolutionProblem(LINES, (64, 64), "float32", (5,), axis))
+        for axis in (1, 0)
     )
     wide = [
-        rates.theory_row(name, "cuda", ConvolutionProblem(LINES, (64, 64), "float32", (17,), 1))
+        theory.theory_row(name, "cuda", ConvolutionProblem(LINES, (64, 64), "float32", (17,), 1))
         for name in ("cached", "tiled")
     ]
     assert (
@@ -126,7 +128,7 @@ def test_the_unsigned_test_of_the_cached_listing_is_redundant_and_its_result_rig
 
 
 def test_the_arithmetic_limit_of_the_cpu_is_measured_in_a_child() -> None:
-    limit, told = device_limits.peak_operations_per_second("cpu", "float32", 1)
+    limit, told = limits.peak_operations_per_second("cpu", "float32", 1)
     assert limit is not None
     assert limit > 1e8
     assert "with 1 threads" in told
@@ -138,15 +140,12 @@ def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed(m
     def take(seconds: float) -> None:
         now[0] += seconds
 
-    def slow() -> interleaved_timing.Work:
+    def slow() -> timing.Work:
         take(0.3)
         return lambda repetitions: 2.0 * repetitions
 
-    monkeypatch.setattr(interleaved_timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    quick = interleaved_timing.Subject("quick", lambda: lambda repetitions: take(1e-4 * repetitions))
-    subjects = [interleaved_timing.Subject("slow", slow), quick]
-    found = interleaved_timing.time_interleaved(
-        subjects, interleaved_timing.host_clock, 1e-5, 1, rounds=3, patience=0.25
-    )
+    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    subjects = {"slow": slow, "quick": lambda: lambda repetitions: take(1e-4 * repetitions)}
+    found = timing.time_interleaved(subjects, seconds=1e-5, rounds=3, patience=0.25)
     assert found["slow"].seconds == (2.0,)
     assert found["quick"].seconds == pytest.approx([1e-4] * 3)

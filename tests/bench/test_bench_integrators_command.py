@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bench_cases import call
 from click.testing import Result
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.bench.integrators import benchmark
@@ -34,7 +35,7 @@ def test_each_tolerance_has_a_row_with_the_error_that_came_of_it(measured: tuple
     result, document, _ = measured
     assert result.exit_code == 0, result.output
     euler, *controlled = document["rows"]
-    assert (euler["integrator"], euler["tolerance"], euler["sweeps"]) == ("euler", None, euler["steps"])
+    assert (euler["name"], euler["tolerance"], euler["sweeps"]) == ("euler", None, euler["steps"])
     errors = [row["error"] for row in controlled]
     assert errors == sorted(errors, reverse=True)
     assert all(row["error"] <= row["tolerance"] for row in controlled[:3])
@@ -66,10 +67,10 @@ def test_a_run_that_is_too_long_is_cut_short_and_one_that_is_wrong_is_an_error(m
     monkeypatch.setattr(benchmark, "TOLERANCES", (1e-2,))
     wrong = call(*COARSE, "--problem", "smooth", "--integrator", "rkl2", command="integrators")
     assert wrong.exit_code == 1
-    assert "smooth, rkl2 in float32 FAILED: an error of" in wrong.stderr
+    assert "rkl2, smooth in float32 FAILED: an error of" in wrong.stderr
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("options", "said"),
     [
         (("--size", "50"), "expected a multiple of 32 cells"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.bench import interleaved_timing, subprocesses
-from heatsim.bench.stencil import compile_and_counters, kernels_under_test, problems, rates
-from heatsim.bench.subprocesses import run_on_all_cores
+from heatsim.bench import children, timing
+from heatsim.bench.children import ChildError, run_on_all_cores
+from heatsim.bench.stencil import counters, kernels, problems, theory
 from heatsim.tables import write_section
 
 
@@ -21,23 +21,23 @@ def test_intensities_are_those_of_the_textbook() -> None:
     from heatsim_kernels.runtime.thread_blocks import ThreadBlock
     from heatsim_kernels.stencil.ladder import load_kernel
 
-    assert rates.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
-    assert rates.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)
-    assert rates.asked_intensity("register", "float32", 1) == pytest.approx(13 / 14)
-    assert rates.asked_intensity("register", "float64", 1) == pytest.approx(13 / 32)
-    for kernel in kernels_under_test.kernel_names("cuda"):
-        intensity = rates.asked_intensity(kernel, "float32", 3)
+    assert theory.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
+    assert theory.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)
+    assert theory.asked_intensity("register", "float32", 1) == pytest.approx(13 / 14)
+    assert theory.asked_intensity("register", "float64", 1) == pytest.approx(13 / 32)
+    for kernel in kernels.kernel_names("cuda"):
+        intensity = theory.asked_intensity(kernel, "float32", 3)
         assert intensity is None if kernel == "temporal" else 0.2 < intensity < 3.0
-    assert rates.asked_intensity("cpu", "float32", 1) is None
+    assert theory.asked_intensity("cpu", "float32", 1) is None
     for edge, expected in ((8, 1.37), (16, 2.18)):
         reads = load_kernel("shared").field_reads(ThreadBlock(edge, edge, edge), 4)
         assert 13 / (4 * reads) == pytest.approx(expected, abs=0.005)
 
 
 def test_what_must_move_is_a_read_a_write_and_the_material() -> None:
-    assert rates.bytes_per_cell("float32", 1) == 4 + 4
-    assert rates.bytes_per_cell("float64", 1) == 8 + 8
-    assert rates.bytes_per_cell("float32", 3) == 4 + 4 + 1
+    assert theory.bytes_per_cell("float32", 1) == 4 + 4
+    assert theory.bytes_per_cell("float64", 1) == 8 + 8
+    assert theory.bytes_per_cell("float32", 3) == 4 + 4 + 1
 
 
 def test_layers_are_timed_in_the_place_of_cubes() -> None:
@@ -45,7 +45,7 @@ def test_layers_are_timed_in_the_place_of_cubes() -> None:
     assert stack.paired
     assert stack.classes_of_planes is not None
     assert np.flatnonzero(np.diff(stack.capacity[stack.classes_of_planes])).tolist() == [2, 5, 8]
-    assert (rates.operations_per_cell(3), rates.operations_per_cell(3, 4)) == (18, 15)
+    assert (theory.operations_per_cell(3), theory.operations_per_cell(3, 4)) == (18, 15)
 
 
 def test_kernels_are_made_ready_in_other_processes_and_one_that_fails_stops_no_other(tmp_path: Path) -> None:
@@ -58,25 +58,24 @@ def test_subjects_take_turns_and_repeat_in_whole_batches() -> None:
     done: list[str] = []
     now = 0.0
 
-    def subject(name: str, cost: float) -> interleaved_timing.Subject:
+    def subject(name: str, cost: float) -> timing.Prepare:
         def work(repetitions: int) -> None:
             nonlocal now
             now += cost * repetitions
 
-        def prepare() -> interleaved_timing.Work:
+        def prepare() -> timing.Work:
             done.append(name)
             return work
 
-        return interleaved_timing.Subject(name, prepare)
+        return prepare
 
     def clock(call: object) -> float:
         begun = now
         call()  # type: ignore[operator]
         return now - begun
 
-    found = interleaved_timing.time_interleaved(
-        [subject("slow", 1.0), subject("quick", 0.01)], clock, seconds=6.0, batch=4, rounds=3
-    )
+    subjects = {"slow": subject("slow", 1.0), "quick": subject("quick", 0.01)}
+    found = timing.time_interleaved(subjects, clock, seconds=6.0, batch=4, rounds=3)
     assert done == ["slow", "quick"] * 3
     assert (found["slow"].repetitions, found["quick"].repetitions) == (8, 600)
     assert found["quick"].best == pytest.approx(0.01)
@@ -84,8 +83,8 @@ def test_subjects_take_turns_and_repeat_in_whole_batches() -> None:
 
 
 def test_best_and_median_are_of_the_rounds() -> None:
-    timing = interleaved_timing.Timing((3.0, 1.0, 2.5), 4)
-    assert (timing.best, timing.median) == (1.0, 2.5)
+    found = timing.Timing((3.0, 1.0, 2.5), 4)
+    assert (found.best, found.median) == (1.0, 2.5)
 
 
 # As `ncu --csv --print-units base --log-file` writes it, columns left out.
@@ -119,23 +118,21 @@ def fake_ncu(folder: Path, monkeypatch: pytest.MonkeyPatch, log: str, code: int 
 
 def test_ncus_counts_are_summed_over_kernels_and_an_fma_is_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_ncu(tmp_path, monkeypatch, NCU)
-    assert compile_and_counters.read_counters("module", {}) == compile_and_counters.CounterTotals(
-        bytes=16192, operations=2 * (700 + 2 * 300)
-    )
+    assert counters.read_counters("module", {}) == (16192, 2 * (700 + 2 * 300))
 
 
 def test_counters_that_are_not_permitted_or_not_told_are_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_ncu(tmp_path, monkeypatch, "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", code=1)
-    with pytest.raises(compile_and_counters.CountersError, match="not permitted"):
-        compile_and_counters.read_counters("module", {})
+    with pytest.raises(ChildError, match="not permitted"):
+        counters.read_counters("module", {})
     fake_ncu(tmp_path, monkeypatch, NCU.replace("dram__bytes_read", "l2__bytes_read"))
-    with pytest.raises(compile_and_counters.CountersError, match="nothing of dram__bytes_read"):
-        compile_and_counters.read_counters("module", {})
+    with pytest.raises(ChildError, match="nothing of dram__bytes_read"):
+        counters.read_counters("module", {})
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(compile_and_counters.CountersError, match="not on the PATH"):
-        compile_and_counters.read_counters("module", {})
+    with pytest.raises(ChildError, match="not on the PATH"):
+        counters.read_counters("module", {})
 
 
 def test_compiling_is_timed_with_an_empty_cache_and_then_with_a_filled_one(
@@ -150,18 +147,18 @@ def test_compiling_is_timed_with_an_empty_cache_and_then_with_a_filled_one(
         "kept.touch()\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    good, bad = subprocesses.compile_times("compiling", [{"kernel": "a"}, {"kernel": "broken"}])
+    good, bad = children.compile_times("compiling", [{"kernel": "a"}, {"kernel": "broken"}])
     assert good == {"compile_cold_seconds": 9.0, "compile_warm_seconds": 0.5}
     assert bad == {"compile_error": "AssertionError: no such kernel"}
-    with pytest.raises(subprocesses.ChildError, match="no answer"):
-        subprocesses.ask_child("this", {}, {})  # prints the Zen of Python
+    with pytest.raises(ChildError, match="no answer"):
+        children.ask_child("this", {}, {})  # prints the Zen of Python
 
 
 def test_the_child_of_the_stencil_benchmark_answers() -> None:
     request = {"device": "cpu", "shape": [3, 4, 20], "precision": "float32", "materials": 1, "layers": 0}
     request["profiled"] = False
-    for contender in kernels_under_test.select_kernels(("cpu",)):
-        assert compile_and_counters.main({**request, "contender": contender.name})["compile_seconds"] >= 0
+    for kernel in kernels.select_kernels(("cpu",)):
+        assert counters.main({**request, "name": kernel.name})["compile_seconds"] >= 0
 
 
 def test_a_section_takes_the_place_of_its_own_earlier_one_alone(tmp_path: Path) -> None:

@@ -17,35 +17,35 @@ from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from PIL import Image
 
-from heatsim.bench import device_limits
-from heatsim.bench.stencil import kernels_under_test
-from heatsim.bench.stencil.options import check_options, parse_size
+from heatsim.bench import harness, limits
+from heatsim.bench.stencil import kernels as under_test
+from heatsim.bench.stencil.benchmark import check, parse_size
 from heatsim.errors import RequestError
 
 CELLS = 20 * 9 * 7
 
 
 def kernels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for row in document["rows"] if not device_limits.is_copy(row["kernel"])]
+    return [row for row in document["rows"] if not limits.is_copy(row["name"])]
 
 
 def test_every_kernel_of_the_device_is_verified_and_timed(measured: Measured) -> None:
     assert measured.result.exit_code == 0, measured.result.output
-    names = [each.name for each in kernels_under_test.select_kernels(tuple(kernels_under_test.kernel_names("cpu")))]
-    assert [row["kernel"] for row in kernels(measured.document)] == names
+    names = [each.name for each in under_test.select_kernels(tuple(under_test.kernel_names("cpu")))]
+    assert [row["name"] for row in kernels(measured.document)] == names
     for verdict in measured.document["verification"]:
         assert (verdict["flaw"], verdict["cases"] > 10) == ("", True)
     for row in kernels(measured.document):
         assert row["cells"] == [20, 9, 7]
-        assert row["cells_per_second"] == pytest.approx(CELLS / sorted(row["seconds_a_step"])[2])
-        assert row["cells_per_second_best"] == pytest.approx(CELLS / min(row["seconds_a_step"]))
+        assert row["cells_per_second"] == pytest.approx(CELLS / sorted(row["seconds"])[2])
+        assert row["cells_per_second_best"] == pytest.approx(CELLS / min(row["seconds"]))
         assert row["bytes_per_second"] == pytest.approx(8 * row["cells_per_second"])
-        assert row["steps"] % 12 == 0
-        assert row["kernel"] in measured.result.stdout
+        assert row["repetitions"] % 12 == 0
+        assert row["name"] in measured.result.stdout
 
 
 def test_fractions_are_of_the_copy_measured_beside(measured: Measured) -> None:
-    (copy,) = (row for row in measured.document["rows"] if device_limits.is_copy(row["kernel"]))
+    (copy,) = (row for row in measured.document["rows"] if limits.is_copy(row["name"]))
     assert copy["of_copy"] == 1
     assert all("at least 1 s are needed" in row["doubt"] for row in measured.document["rows"])
     assert "rows have no ratio" in measured.result.stderr
@@ -61,9 +61,10 @@ def test_the_json_says_on_what_machine_and_by_which_command(measured: Measured) 
     assert machine["date"].startswith("20")
     words = shlex.split(measured.document["command"].removeprefix(f"NUMBA_NUM_THREADS={environ['NUMBA_NUM_THREADS']} "))
     assert words[:3] == ["heatsim", "bench", "stencil"]
-    again = check_options(asked_of("stencil", *words[3:]))
-    assert again.command() == measured.document["command"]
-    assert (again.common.device, again.sizes, again.materials, again.seconds) == ("cpu", ((7, 9, 20),), (1,), 0.001)
+    again = asked_of("stencil", *words[3:])
+    check(again)
+    assert harness.command_line("stencil", again) == measured.document["command"]
+    assert (again["device"], again["size"], again["materials"], again["seconds"]) == ("cpu", ("20,9,7",), (1,), 0.001)
 
 
 def test_the_page_has_one_section_a_device_with_the_command_above_its_table(measured: Measured) -> None:
@@ -125,7 +126,7 @@ def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
     assert done.exit_code == 1
     assert "wrong in float32 FAILED the verification: " in done.stderr
     assert words in done.stderr
-    rows = {row["kernel"]: row for row in json.loads(Path("found.json").read_text())["rows"]}
+    rows = {row["name"]: row for row in json.loads(Path("found.json").read_text())["rows"]}
     assert rows["wrong"]["failed"]
     assert "cells_per_second" not in rows["wrong"]
     assert all("cells_per_second" in row for name, row in rows.items() if name != "wrong")
@@ -133,17 +134,17 @@ def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
 
 
 def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = kernels_under_test.reference()
-    monkeypatch.setattr(kernels_under_test, "reference", lambda: replace_terms(right))
+    right = under_test.reference()
+    monkeypatch.setattr(under_test, "reference", lambda: replace_terms(right))
     monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (3, 4, 5))
     done = bench(*TINY, "--kernel", "cpu")
     assert done.exit_code == 1
     assert "the reference itself differs from NumPy on 1 x 1 x 1, 1 material" in done.stderr
 
 
-def replace_terms(right: kernels_under_test.KernelUnderTest) -> kernels_under_test.KernelUnderTest:
+def replace_terms(right: under_test.KernelUnderTest) -> under_test.KernelUnderTest:
     """A contender that takes every exchange to be a percent larger."""
-    return kernels_under_test.KernelUnderTest(
+    return under_test.KernelUnderTest(
         "cpu", lambda coefficients, dtype: right.build(replace(coefficients, rates=1.01 * coefficients.rates), dtype)
     )
 
@@ -203,7 +204,7 @@ def test_a_gpu_that_is_demanded_and_missing_has_an_exit_code_of_its_own(
 
 
 def test_counters_on_the_cpu_are_said_not_to_exist(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim.bench.stencil.kernels_under_test.verify_kernels", lambda *arguments: [])
+    monkeypatch.setattr("heatsim.bench.stencil.kernels.verify_kernels", lambda *arguments: [])
     done = bench(*TINY, "--counters")
     assert done.exit_code == 0
     assert "--counters: there are none for the CPU" in done.stderr
@@ -218,5 +219,5 @@ def test_a_gpu_kernel_is_timed_and_its_resources_are_read(bench: Invoke) -> None
     assert row["registers"] > 0
     assert row["spilled_bytes"] == 0
     assert 0 < row["occupancy"] <= 1
-    assert {row["kernel"] for row in document["rows"]} == {"copy (kernel)", "copy (memcpy)", "basic"}
+    assert {row["name"] for row in document["rows"]} == {"copy (kernel)", "copy (memcpy)", "basic"}
     assert document["machine"]["driver"] != "unknown"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 
 ROOT = Path(__file__).parents[2]
 REPORTS = sorted((ROOT / "docs" / "reports").glob("*.md"))
@@ -56,7 +57,7 @@ def test_the_words_of_each_claim_stand_in_its_document_and_name_its_values(claim
         assert bool(each.repeat) == bool(each.find)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *REPORTS], ids=lambda path: path.stem)
+@in_turn("path", [ROOT / "README.md", *REPORTS], ids=lambda path: path.stem)
 def test_every_number_is_listed(claims: Any, path: Path) -> None:
     text = normal(head(path))
     for each in claims.read_claims()[1]:
@@ -67,7 +68,7 @@ def test_every_number_is_listed(claims: Any, path: Path) -> None:
     assert [text[max(0, found.start() - 60) : found.end() + 40] for found in re.finditer(r"\d+", text)] == []
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("output", "failure", "told", "holds"),
     [
         ("heatsim over the fastest of C: 1.90 (C)", "", "repeats", True),

@@ -1,38 +1,20 @@
-"""The scripts in benchmarks/ that time checkouts: what they count, and the scenarios that they bring along."""
+"""The scripts in benchmarks/: the race that all run, what they say of it, and the scenarios that they bring along."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 
+from heatsim.bench import harness
+from heatsim.bench.children import ChildError, start_peer
 from heatsim.scenario import loads
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
-
-# A program that leaves a child behind, which outlives it and computes for half a second.
-LEAVES_A_CHILD = (
-    "import subprocess, sys; subprocess.Popen([sys.executable, '-c', "
-    "'import time\\nwhile time.process_time() < 0.5: pass'])"
-)
-MAKEFILE = r"""
-PYTHON ?= python3
-.venv/done: pyproject.toml
-	mkdir -p .venv/bin
-	printf '#!/bin/sh\necho "== 5 passed, 3 skipped in 2.00s =="' > .venv/bin/python
-	chmod +x .venv/bin/python
-	cp .venv/bin/python .venv/bin/ruff
-	touch $@
-test: .venv/done
-	.venv/bin/ruff check .
-	.venv/bin/python -m pytest \
-		-n auto
-	EXIT
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -40,74 +22,99 @@ def _scripts_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
 
 
-def test_cpu_time_of_a_process_that_is_left_behind_counts(tmp_path: Path) -> None:
-    code = (
-        "import json, os, pathlib, sys; from process_tree import measure_tree\n"
-        f"cost = measure_tree([sys.executable, '-c', {LEAVES_A_CHILD!r}], dict(os.environ), pathlib.Path('.'))\n"
-        "print(json.dumps([cost.cpu, cost.exit_code]))"
+def contender(name: str, seconds: list[float], verify: Callable[[], str] = lambda: "") -> harness.Contender:
+    """One that says of each round how long it took, and fails in a round that it has no time for."""
+    times = iter(seconds)
+    return harness.Contender(name, harness.holding(lambda repetitions: next(times) * repetitions), verify)
+
+
+def refuse() -> str:
+    raise harness.Skipped("not installed")
+
+
+def race(*contenders: harness.Contender) -> list[dict[str, Any]]:
+    return harness.race(contenders, "mine".__eq__, seconds=0.0, batch=0, rounds=3, repetitions=1)
+
+
+def test_a_race_says_who_was_timed_who_failed_and_who_was_not_there() -> None:
+    mine, peer, wrong, missing, broken = race(
+        contender("mine", [2.0, 2.0, 2.2]),
+        contender("peer", [5.0, 4.0, 4.0]),
+        contender("wrong", [], lambda: "off by 3"),
+        contender("missing", [], refuse),
+        contender("broken", [1.0]),
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=SCRIPTS, capture_output=True, text=True, check=True)
-    cpu, code_of_exit = json.loads(done.stdout)
-    assert cpu > 0.5
-    assert code_of_exit == 0
+    assert (mine["median"], mine["best"], mine["times"], mine["doubt"]) == (2.0, 2.0, 1.0, "")
+    assert (peer["times"], peer["seconds"]) == (2.0, [5.0, 4.0, 4.0])
+    assert (wrong, missing) == (
+        {"name": "wrong", "failed": "off by 3"},
+        {"name": "missing", "skipped": "not installed"},
+    )
+    assert broken == {"name": "broken", "failed": "StopIteration: "}
 
 
-@pytest.mark.parametrize(("end", "code", "failed"), [("true", 0, ""), ("exit 3", 1, "exit 3 (exit code 3)")])
-def test_the_parts_of_make_test_are_timed_and_its_items_counted(
-    tmp_path: Path, end: str, code: int, failed: str
-) -> None:
-    project, found = tmp_path / "project", tmp_path / "found.json"
-    (project / "heatsim").mkdir(parents=True)
-    (project / "heatsim" / "__init__.py").touch()
-    (project / "pyproject.toml").touch()
-    (project / "Makefile").write_text(MAKEFILE.replace("EXIT", end))
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
-        subprocess.run(["git", *command], cwd=project, check=True)
-    command = [sys.executable, str(SCRIPTS / "time_tests.py"), "--checkout", str(project), "--json", str(found)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    assert "| checkout | minutes | environment | lint | mypy | pytest |" in done.stdout
-    (times,) = json.loads(found.read_text())["checkouts"]
-    assert times["items"] == {"collected": 8, "passed": 5, "skipped": 3}
-    assert set(times["wall"]) == set(times["cpu"]) == {"environment", "lint", "pytest"}
-    assert times["failed"] == failed
-
-
-def test_the_scenarios_of_the_scripts_are_valid() -> None:
-    first_run, compare = import_module("time_first_run"), import_module("compare_checkouts")
-    assert loads(first_run.PIPE).time.integrator == "steady"
-    laser = (SCRIPTS.parent / "scenarios" / "laser_scan.toml").read_text(encoding="utf-8")
-    shorter = loads(laser, overrides=first_run.LASER_OVERRIDES)
-    assert shorter.grid.cells == (60, 30, 10)
-    for regions, count in ((compare.ONE_MATERIAL, 1), (compare.THREE_MATERIALS, 3)):
-        assert len(loads(compare.SCENARIO + regions).regions) == count
-
-
-def test_ratios_are_medians_of_the_rounds_ratios() -> None:
-    compare = import_module("compare_checkouts")
-    key = ("cpu (single)", "float32", 1)
-    rounds = [({key: 1e9, ("old", "float32", 1): 1e9}, {key: after}) for after in (1.2e9, 0.9e9, 1.1e9)]
-    (row,) = compare._rows(rounds, 1.2)
-    assert row["ratio"] == pytest.approx(1.1)
-    assert row["cells_per_second"] == [1e9, 1.1e9]
-    assert "| cpu (single) | float32 | 1 | 1.00 | 1.10 | 1.100 | 0.90 to 1.20 |" in compare._table([row], "a", "b")
-    assert "no ratio: a round took 0.2 s" in compare._table(compare._rows(rounds, 0.2), "a", "b")
-
-
-@pytest.mark.parametrize(
+@in_turn(
     ("seconds", "told"),
     [
-        ([1.9, 2.0, 2.4], "2.00 (Devito), target 2.0"),
-        ([0.4, 0.4, 0.4], "no ratio; Devito: a round took 0.4 s, and at least 1 s are needed"),
-        ([2.0, 2.1, 2.8], "no ratio; Devito: its rounds spread by 38%"),
+        ([3.8, 4.0, 4.8], "2.00 (devito), target 2.0"),
+        ([0.4, 0.4, 0.4], "no ratio; devito: a round took 0.4 s, and at least 1 s are needed"),
+        ([2.0, 2.1, 2.8], "no ratio; devito: its rounds spread by 38%"),
     ],
 )
 def test_no_ratio_is_made_of_rounds_that_are_short_or_spread(seconds: list[float], told: str) -> None:
     """And what is named beside it are the peers that were timed."""
+    rows = harness.race(
+        [contender("heatsim", [2.0] * 3), contender("devito", seconds), contender("pystencils", [], refuse)],
+        "heatsim".__eq__,
+        seconds=0.0,
+        batch=0,
+        rounds=3,
+        repetitions=1,
+    )
     compare = import_module("compare_cpu")
-    own = compare.StencilPeerRow("heatsim", "heatsim", seconds=[2.0] * 3, rates=[4.0] * 3)
-    peer = compare.StencilPeerRow("devito", "Devito", seconds=seconds, rates=[2.0] * 3)
-    missing = compare.StencilPeerRow("pystencils", "pystencils", skipped="not installed")
-    (verdict,) = compare._verdict([own, peer, missing], own, "constant")
-    assert verdict.startswith(f"heatsim over the fastest of Devito: {told}")
-    assert compare._line(peer, own).endswith(" 2.00" if "target" in told else " -")
+    (verdict,) = compare.verdict(rows, "constant")
+    assert verdict.startswith(f"heatsim over the fastest of devito: {told}")
+    *_, shown = compare.COLUMNS
+    assert shown.show(rows[1]) == ("2.00" if "target" in told else "-")
+
+
+def test_a_peer_is_asked_and_what_it_raises_is_its_answer(tmp_path: Path) -> None:
+    (tmp_path / "peer_of_test.py").write_text(
+        "class Peer:\n"
+        "    def verify(self, number): return '' if number == 1 else 'wrong'\n"
+        "    def run(self, count): print('noise'); return 2.0 * count\n"
+        "    def fail(self): raise ValueError('no\\nmemory')\n"
+        "    def leave(self): raise SystemExit(3)\n"
+        "def make_peer(name):\n"
+        "    if name == 'absent': import surely_not_there\n"
+        "    return Peer()\n"
+    )
+    with start_peer(None, "peer_of_test", "there", threads=1, PYTHONPATH=str(tmp_path)) as peer:
+        assert (harness.verified_by(peer, {}, 1), harness.verified_by(peer, {}, 2), peer.run(2)) == ("", "wrong", 4.0)
+        with pytest.raises(ChildError, match=r"^no$"):
+            peer.ask("fail")
+        with pytest.raises(ChildError, match="its process ended, exit code 3"):
+            peer.ask("leave")
+    with (
+        start_peer(None, "peer_of_test", "absent", threads=1, PYTHONPATH=str(tmp_path)) as peer,
+        pytest.raises(harness.Skipped, match="No module named 'surely_not_there'"),
+    ):
+        harness.verified_by(peer, {}, 1)
+
+
+def test_a_program_gives_the_field_of_the_reference_or_is_not_timed() -> None:
+    with start_peer(None, "peers.explicit", "numpy", "0", threads=1, PYTHONPATH=str(SCRIPTS)) as peer:
+        about: dict[str, Any] = {}
+        assert harness.verified_by(peer, about, 8, "float32") == ""
+        assert (about["boundary"], peer.run(2) > 0) == ("ghost", True)
+
+
+@pytest.mark.parametrize("script", ["compare_auto", "compare_materials", "measure_memory"])
+def test_the_scenarios_of_the_scripts_are_valid(script: str) -> None:
+    module = import_module(script)
+    if script == "compare_auto":
+        assert all(loads(each.text()).time.end for each in module.PROBLEMS.values())
+    elif script == "compare_materials":
+        assert all(module.problem_of(kind, "float32", (5, 6, 7)).largest_step > 0 for kind in module.PROBLEMS)
+    else:
+        assert all(loads(module.text_of(name, 8)).grid.cells == (8, 8, 8) for name in module.PROBLEMS)

@@ -222,7 +222,7 @@ def test_exhausted_memory_is_one_message(
     driver = pytest.importorskip("numba.cuda.cudadrv.driver")
     taken = []
 
-    def temperature(state: State) -> np.ndarray:
+    def temperature(state: State, out: np.ndarray | None = None) -> np.ndarray:
         taken.append(state.time)
         if len(taken) > 2:
             with cuda_api.memory_errors():

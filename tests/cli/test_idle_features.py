@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import SMALL, Invoke
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import case, material
 
 from heatsim.problem import build_problem
@@ -81,7 +82,7 @@ def test_a_beam_that_should_pass_through_the_body_is_warned_of(
     assert warning in done.stderr
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("precision", "integrator", "warned"),
     [("float32", "euler", True), ("float64", "euler", False), ("float32", "implicit", False)],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.commands import BLOCK
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim import progress as progress_words
@@ -28,7 +29,7 @@ def at(time: float, *, end: float = 4.0, look: LiveValues = LiveValues(290.0, 34
     return Progress(time, end, int(100 * time), 1000, int(100 * time), lambda: look)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("updates", "said"),
     [
         (3.0, "1.5 cell updates/s"),

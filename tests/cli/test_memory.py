@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import SMALL, Invoke
+from helpers.in_turn import in_turn
 
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
@@ -64,7 +65,7 @@ def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path
     assert peak <= BOUND, f"{peak / 1e6:.0f} MB, {BOUND / 1e6:.0f} MB are allowed"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "a_cell"),
     [(SMALL, 8), (SMALL + TWO_MATERIALS, 9), (SMALL.replace("cells = [8, 8, 8]", UNEQUAL), 10)],
     ids=["one kind", "some kinds", "many kinds"],
@@ -109,7 +110,7 @@ CONTACT = "[[contacts]]\nbetween = ['copper', 'steel']\nresistance = 1e-3\n"
 MELTING = "heat_capacity = 385.0\nlatent = { heat = 1e5, solidus = 340.0, liquidus = 350.0 }"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "fields"),
     [
         (EXPRESSION, PAST),

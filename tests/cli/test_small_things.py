@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from helpers.commands import Invoke
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 import heatsim
@@ -14,7 +14,7 @@ from heatsim.scenario import loads
 from heatsim.scenario.toml.messages import did_you_mean
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("symbol", "key"),
     [("k", "conductivity"), ("rho", "density"), ("cp", "heat_capacity"), ("h", "coefficient"), ("r_min", "x_min")],
 )
@@ -36,7 +36,7 @@ def test_a_run_is_shown_in_one_short_line(tmp_path: Path) -> None:
     assert repr(done) == f"Run('{tmp_path}/run', finished at t = 10 s)"
 
 
-@pytest.mark.parametrize(("x", "warned"), [(0.08, True), (0.05, False), (0.02, False)])
+@in_turn(("x", "warned"), [(0.08, True), (0.05, False), (0.02, False)])
 def test_a_probe_inside_an_ambient_is_warned_of(x: float, warned: bool) -> None:
     air = "[ambients.air]\ntemperature = 290.0\ncoefficient = 5.0\n[[regions]]\nmaterial = 'air'\nwhere = 'x > 0.05'\n"
     probe = f"[output]\nprobes = [{{ name = 'a', at = [{x}, 0.05, 0.05], count = 1 }}]\n"

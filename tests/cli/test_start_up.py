@@ -5,14 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from helpers.in_turn import in_turn
 
 HEAVY = ("numpy", "numba", "h5py", "matplotlib", "pydantic", "rich", "PIL", "xarray", "scipy")
 
 
-@pytest.mark.parametrize(
-    "code", ["import heatsim", "import heatsim.cli.main", "from heatsim.cli.main import main; HELP"]
-)
+@in_turn("code", ["import heatsim", "import heatsim.cli.main", "from heatsim.cli.main import main; HELP"])
 def test_the_command_line_imports_nothing_heavy(code: str) -> None:
     shown = "main(['run', '--help'], standalone_mode=False)"
     script = f"import sys; {code.replace('HELP', shown)}; print('loaded', *(n for n in {HEAVY} if n in sys.modules))"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import pytest
 from convolution_cases import SCIPY_MODES, convolved, numbers, tolerance
 from heatsim_kernels.convolution import EDGES, convolve_lines, convolve_planes, separable
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 from helpers.pairwise import pairwise
 from scipy import ndimage
 
 LINES = pairwise({"width": (1, 3, 5, 17, 31), "edge": EDGES, "dtype": FLOATS})
 
 
-@pytest.mark.parametrize(("width", "edge", "dtype"), [tuple(row.values()) for row in LINES])
+@in_turn(("width", "edge", "dtype"), [tuple(row.values()) for row in LINES])
 def test_a_line_pass_is_that_of_scipy_along_any_axis(width: int, edge: str, dtype: type) -> None:
     mask = numbers((width,), dtype, 1)
     for number, shape in enumerate([(700,), (1,), (2, 65), (129, 3), (1, 1, 5), (5, 2, 16), (3, 40, 67), (33, 7, 130)]):
@@ -33,7 +33,7 @@ MASKS = [(3, 3), (5, 5), (9, 9), (1, 7), (7, 1), (3, 31), (31, 5), (31, 31), (1,
 PLANES = pairwise({"shape": MASKS, "edge": EDGES, "dtype": FLOATS})
 
 
-@pytest.mark.parametrize(("shape", "edge", "dtype"), [tuple(row.values()) for row in PLANES])
+@in_turn(("shape", "edge", "dtype"), [tuple(row.values()) for row in PLANES])
 def test_a_plane_pass_is_the_sum_over_the_mask(shape: tuple[int, int], edge: str, dtype: type) -> None:
     """Against the definition: for fields shorter than the mask SciPy 1.17 reads outside its arrays."""
     mask = numbers(shape, dtype, 2)
@@ -44,15 +44,15 @@ def test_a_plane_pass_is_the_sum_over_the_mask(shape: tuple[int, int], edge: str
         assert np.all(error <= tolerance(size, dtype, mask.size)), planes
 
 
-@pytest.mark.parametrize("edge", EDGES)
+@in_turn("edge", EDGES)
 def test_a_plane_pass_is_that_of_scipy(edge: str) -> None:
     field, mask = numbers((61, 700), np.float64, 3), numbers((5, 7), np.float64, 4)
     expected = ndimage.convolve(field, mask, mode=SCIPY_MODES[edge])
     np.testing.assert_allclose(convolve_planes(field, mask, edge), expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("edge", EDGES)
+@in_turn("dtype", FLOATS)
+@in_turn("edge", EDGES)
 def test_a_separable_filter_has_the_bits_of_one_pass_after_another(edge: str, dtype: type) -> None:
     masks = [numbers((width,), dtype, width) for width in (3, 5, 7)]
     for shape in ((6, 9, 40), (1, 70, 300), (5, 1, 2)):
@@ -78,8 +78,8 @@ def test_a_separable_filter_without_masks_copies() -> None:
     assert not np.may_share_memory(found, field)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("edge", EDGES)
+@in_turn("dtype", FLOATS)
+@in_turn("edge", EDGES)
 def test_channels_are_smoothed_each_by_itself(edge: str, dtype: type) -> None:
     mask = numbers((3, 5), dtype, 7)
     for channels, columns in ((2, 3), (3, 200), (4, 65)):
@@ -90,8 +90,8 @@ def test_channels_are_smoothed_each_by_itself(edge: str, dtype: type) -> None:
             assert same_bits(np.ascontiguousarray(found[..., channel]), alone)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("planes", [True, False])
+@in_turn("dtype", FLOATS)
+@in_turn("planes", [True, False])
 def test_rows_may_lie_further_apart_than_they_are_long(planes: bool, dtype: type) -> None:
     """What lies between the rows of the field is not read, and what lies between those of the result is left alone."""
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.convolution import convolve_lines, convolve_planes, separable
+from helpers.in_turn import in_turn
 
 FIELD = np.ones((4, 6))
 MASK = np.ones(3)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "message"),
     [
         ({"mask": np.ones(4)}, "4 wide, but must be odd"),
@@ -40,7 +41,7 @@ def test_lines_refuse(arguments: dict[str, Any], message: str) -> None:
         convolve_lines(**{"field": FIELD, "mask": MASK, **arguments})
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "message"),
     [
         ({"mask": MASK}, "1 axes where 2 are wanted"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS
+from helpers.in_turn import in_turn
 from helpers.ptx import compile_to_ptx
 from numba import config, types
 
@@ -67,8 +68,8 @@ def compiled(module: str, made: Any, capability: tuple[int, int]) -> tuple[str, 
 CASES = [("float32", "reflect", 5, 5, (9, 0)), ("float64", "zero", 3, 7, (8, 0))]
 
 
-@pytest.mark.parametrize(("dtype", "edge", "height", "width", "capability"), CASES, ids=str)
-@pytest.mark.parametrize("module", MODULES)
+@in_turn(("dtype", "edge", "height", "width", "capability"), CASES, ids=str)
+@in_turn("module", MODULES)
 def test_a_convolution_kernel_compiles_without_spills_and_a_block_fits(
     module: str, dtype: str, edge: str, height: int, width: int, capability: tuple[int, int]
 ) -> None:
@@ -89,7 +90,7 @@ def test_a_convolution_kernel_compiles_without_spills_and_a_block_fits(
     assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)  # each product is within an fma
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("dtype", "edge", "height", "width"),
     [("float32", "reflect", 29, 1), ("float32", "wrap", 21, 21), ("float64", "zero", 9, 27)],
 )
@@ -112,7 +113,7 @@ def test_the_register_kernel_moves_sixteen_bytes_at_a_time(dtype: str, width: in
     assert re.search(rf"st\.global\.v{width}\.{real}", ptx)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if not name.endswith(("basic", "register"))])
+@in_turn("module", [name for name in MODULES if not name.endswith(("basic", "register"))])
 def test_a_mask_said_to_be_in_constant_memory_is_read_from_there(module: str) -> None:
     ptx, _ = compiled(module, variant(module, "float32", "reflect", 5, 5), (9, 0))
     assert re.search(r"\.const \.align 4 \.\w+ heatsim_mask\[", ptx)

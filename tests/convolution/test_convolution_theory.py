@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 from heatsim_kernels.convolution import theory
+from helpers.in_turn import in_turn
 
 
 def basic_accesses(block: range, n: int, length: int) -> int:
@@ -23,8 +24,8 @@ def blocks(size: int) -> tuple[range, range, range, int]:
     return range(size), range(size, 2 * size), range(2 * size, 3 * size), 3 * size
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 15])
-@pytest.mark.parametrize("size", [32, 128])
+@in_turn("n", [1, 2, 5, 15])
+@in_turn("size", [32, 128])
 def test_the_saving_of_a_line_tile_is_the_one_counted(size: int, n: int) -> None:
     first, inner, last, length = blocks(size)
     counted = [basic_accesses(block, n, length) / tile_accesses(block, n, length) for block in (first, inner, last)]
@@ -33,7 +34,7 @@ def test_the_saving_of_a_line_tile_is_the_one_counted(size: int, n: int) -> None
     )
 
 
-@pytest.mark.parametrize(("n", "spared"), [(1, 1), (2, 3), (5, 15)])
+@in_turn(("n", "spared"), [(1, 1), (2, 3), (5, 15)])
 def test_ghosts_spare_a_triangle_of_accesses(n: int, spared: int) -> None:
     first, inner, last, length = blocks(32)
     missing = [basic_accesses(inner, n, length) - basic_accesses(block, n, length) for block in (first, last)]
@@ -58,7 +59,7 @@ def plane_counts(tile: int, m: int) -> tuple[int, int]:
     return basic, len(set(product(columns, columns)))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("m", "tile", "table"),
     [(5, 8, 11.1), (5, 16, 16.0), (5, 32, 19.7), (5, 64, 22.1), (9, 8, 20.3), (9, 16, 36), (9, 32, 51.8), (9, 64, 64)],
 )
@@ -68,9 +69,7 @@ def test_the_saving_of_a_plane_tile_is_the_one_counted_and_tabulated(m: int, til
     assert theory.plane_ratio(tile, m) == pytest.approx(table, abs=0.06)  # the table cuts digits off
 
 
-@pytest.mark.parametrize(
-    ("m", "input_tile", "table"), [(5, 8, 3.13), (5, 16, 7.03), (5, 32, 9.57), (9, 16, 10.13), (9, 32, 22.78)]
-)
+@in_turn(("m", "input_tile", "table"), [(5, 8, 3.13), (5, 16, 7.03), (5, 32, 9.57), (9, 16, 10.13), (9, 32, 22.78)])
 def test_the_intensity_of_a_tile_is_the_one_counted_and_tabulated(m: int, input_tile: int, table: float) -> None:
     output_tile = input_tile + 1 - m
     basic, tiled = plane_counts(output_tile, m)

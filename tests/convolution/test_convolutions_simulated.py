@@ -8,12 +8,13 @@ import simulate_convolutions
 from convolution_cases import LineCase, PlaneCase, small_cases
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 
 pytestmark = simulator.needs_numba_cuda
 simulated = simulator.fixture_of(simulate_convolutions.__file__)
 
 
-@pytest.mark.parametrize(("name", "kernel", "case"), [pytest.param(*each, id=each[0]) for each in small_cases()])
+@in_turn(("name", "kernel", "case"), [pytest.param(*each, id=each[0]) for each in small_cases()])
 def test_a_simulated_kernel_gives_the_bits_of_the_cpu(
     name: str, kernel: str, case: LineCase | PlaneCase, simulated: dict[str, np.ndarray]
 ) -> None:

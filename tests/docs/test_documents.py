@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -43,9 +43,7 @@ COUNTS: list[tuple[str, str, Callable[[], int], int]] = [  # a count stands in a
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "pattern", "count", "slack"), COUNTS, ids=[f"{each[0]}-{n}" for n, each in enumerate(COUNTS)]
-)
+@in_turn(("name", "pattern", "count", "slack"), COUNTS, ids=[f"{each[0]}-{n}" for n, each in enumerate(COUNTS)])
 def test_a_count_in_a_document_is_right(name: str, pattern: str, count: Callable[[], int], slack: int) -> None:
     (found,) = re.findall(pattern, " ".join(read(name).split()))
     told = WORDS.index(found) if found in WORDS else int(found)
@@ -80,7 +78,7 @@ def test_the_guide_and_the_reference_have_every_command() -> None:
     assert sorted(sections(read("docs/reference/cli.md"))) == sorted(main.commands)
 
 
-@pytest.mark.parametrize("name", sorted(main.commands))
+@in_turn("name", sorted(main.commands))
 def test_the_reference_has_every_option(name: str) -> None:
     said, command = sections(read("docs/reference/cli.md"))[name], main.commands[name]
     commands = command.commands.values() if isinstance(command, click.Group) else [command]

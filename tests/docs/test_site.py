@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from helpers.chromium import Browser, needs_chromium
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "docs" / "examples" / "notebook.ipynb"
 pytestmark = [
     pytest.mark.skipif(find_spec("sphinx") is None, reason="Sphinx is not installed"),
     pytest.mark.xdist_group("site"),
@@ -66,6 +68,28 @@ def test_the_search_works_from_the_disk_with_the_network_off(site: Path) -> None
         browser.wait_for("document.querySelectorAll('#search-results li').length > 2")
         # Results are listed one after another.
         browser.wait_for("document.getElementById('search-results').textContent.includes('Boundary conditions')")
+
+
+def test_the_notebook_is_a_page_and_is_kept_without_outputs(site: Path) -> None:
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    assert [each for each in cells if each.get("outputs") or each.get("execution_count")] == []
+    page = (site / "examples" / "notebook.html").read_text(encoding="utf-8")
+    assert page.count('class="cell docutils') == sum(each["cell_type"] == "code" for each in cells)
+
+
+@pytest.mark.long
+def test_the_notebook_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    notebook = nbformat.read(NOTEBOOK, 4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
+    told = "".join(output.get("text", "") for output in outputs)
+    assert "h = 32.3 W/(m2 K), k = 17.0 W/(m K)" in told
+    assert "\x1b" not in told  # codes of a terminal, which a notebook does not have
+    assert (tmp_path / "plate.html").is_file()
 
 
 def test_every_shipped_scenario_is_in_the_gallery_with_its_file(site: Path) -> None:

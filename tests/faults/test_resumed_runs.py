@@ -15,7 +15,7 @@ from heatsim.simulation import checkpointing
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import Progress
 
-STOPS = 5  # at most, of a run: what was resumed looks at its progress more often than what was not
+STOPS = 3  # at most, of a run: what was resumed looks at its progress more often than what was not
 NEVER = 2**60
 
 

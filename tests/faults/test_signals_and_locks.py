@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import start, wait_for
+from helpers.in_turn import in_turn
 
 import heatsim
 from faults.cases import CASES, write_case
@@ -111,12 +112,12 @@ def test_a_checkpoint_that_is_asked_for_before_the_first_step_is_written_after_i
     assert [requests.request(Progress(0.0, 1.0, step, 1)) for step in (0, 1, 2)] == [True, CHECKPOINT, True]
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])
+@in_turn(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])
 def test_times_have_units(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "8 hours", "h", "1e3", "-3", "8h later"])
+@in_turn("text", ["", "8 hours", "h", "1e3", "-3", "8h later"])
 def test_other_times_are_refused(text: str) -> None:
     with pytest.raises(RequestError, match="such as 8h"):
         seconds_of(text)

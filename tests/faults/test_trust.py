@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from helpers.commands import Heatsim
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import SMALL
 
 import heatsim as api
@@ -26,7 +27,7 @@ def scenario_naming(folder: Path, file: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("file", ["../field.npy", "{outside}/field.npy", "link/field.npy", "here/../../field.npy"])
+@in_turn("file", ["../field.npy", "{outside}/field.npy", "link/field.npy", "here/../../field.npy"])
 def test_files_outside_the_folder_need_trust(tmp_path: Path, file: str) -> None:
     np.save(tmp_path / "field.npy", np.full((8, 8, 8), 300.0))
     path = scenario_naming(tmp_path / "inside", file.format(outside=tmp_path))
@@ -37,7 +38,7 @@ def test_files_outside_the_folder_need_trust(tmp_path: Path, file: str) -> None:
     build_problem(api.load(path, trust=True))
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".png"])
+@in_turn("suffix", [".npy", ".npz", ".h5", ".png"])
 def test_pipes_and_devices_are_not_opened(tmp_path: Path, suffix: str) -> None:
     os.mkfifo(tmp_path / f"pipe{suffix}")
     with pytest.raises(InputFileError, match="is not a file"):

@@ -10,6 +10,9 @@ core cache 1.0
 """
 OWN_PLAN = "all\t0.010\t0.010\t0.0\t0.0\t1.75e6\t0.02\n"
 TRACE = "core cache\n10.0 2.0\n6.0 0.0\n"
+_NODES = [f"{layer}{block}" for layer in ("", "iface_", "hsp_", "hsink_") for block in ("core", "cache")]
+_NODES += [f"inode_{number}" for number in range(12)]
+START = "".join(f"{name} {310.0 + number}\n" for number, name in enumerate(_NODES))
 CONFIG = """\
  -s_sink 0.03 # side, m
 -s_spreader 0.02

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse.linalg
+from helpers.in_turn import in_turn
 from multigrid_cases import matrix
 
 import heatsim
@@ -32,7 +33,7 @@ def packing(size: int, void: float, seed: int = 0, radius: float = 0.15) -> np.n
     return solid
 
 
-@pytest.mark.parametrize("sides", SIDES)
+@in_turn("sides", SIDES)
 def test_a_laminate_conducts_in_series_and_in_parallel(sides: str) -> None:
     image = np.zeros((6, 8, 10), int)
     image[:, :, ::2] = 7
@@ -43,8 +44,8 @@ def test_a_laminate_conducts_in_series_and_in_parallel(sides: str) -> None:
     assert found.mean == pytest.approx(parallel)
 
 
-@pytest.mark.parametrize("sides", SIDES)
-@pytest.mark.parametrize("residual", [0.3, 1e-2, 1e-9])
+@in_turn("sides", SIDES)
+@in_turn("residual", [0.3, 1e-2, 1e-9])
 def test_bounds_hold_whatever_the_solver_leaves(sides: str, residual: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a direct solution in SciPy, between 40 % void and grains of which one conducts ten times as well."""
     image = packing(12, 0.4) + (packing(12, 0.7, seed=1) & packing(12, 0.4))
@@ -75,7 +76,7 @@ def test_the_tensor_of_a_medium_without_ends_is_symmetric() -> None:
     np.testing.assert_allclose(found, shifted, atol=1e-6 * found.max())
 
 
-@pytest.mark.parametrize("sides", SIDES)
+@in_turn("sides", SIDES)
 def test_a_single_layer_conducts_in_parallel_across_itself(sides: str) -> None:
     image = packing(12, 0.5)[:1] + 1
     found = find_conductivity(make_medium(image, {1: 1.0, 2: 5.0}), "zx", sides=sides, tolerance=1e-8)
@@ -83,7 +84,7 @@ def test_a_single_layer_conducts_in_parallel_across_itself(sides: str) -> None:
     assert found.mean > found.conductivity[0, 0] > 1.0
 
 
-@pytest.mark.parametrize(("share", "ratio"), [(0.1, 10.0), (0.25, 10.0), (0.25, 0.0)])
+@in_turn(("share", "ratio"), [(0.1, 10.0), (0.25, 10.0), (0.25, 0.0)])
 def test_a_cubic_array_of_spheres_conducts_as_rayleigh_found(share: float, ratio: float) -> None:
     """Rayleigh, Philosophical Magazine 34 (1892) 481, with the term of McPhedran and McKenzie (1978)."""
     size = 48
@@ -163,7 +164,7 @@ def test_parts_are_cubes_that_do_not_overlap() -> None:
     assert (cubes[0].values.max() - cubes[0].values.min()) > (cubes[1].values.max() - cubes[1].values.min())
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("image", "phases", "message"),
     [
         (np.zeros((2, 2, 2, 3), int), {0: 1.0}, "an image in colours"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tifffile
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.errors import InputFileError
@@ -90,7 +91,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("kind", READ)
+@in_turn("kind", READ)
 def test_kinds_that_hold_one_image_are_read(kind: str, tmp_path: Path) -> None:
     READ[kind](tmp_path / "a.tif")
     found = read_volume(tmp_path / "a.tif")
@@ -102,7 +103,7 @@ ROWS, COLUMNS = np.s_[:, 1:2], np.s_[:, :, 1:2]
 OME, IMAGEJ = ({kind: True, "metadata": {"axes": "ZYX"}} for kind in ("ome", "imagej"))
 
 
-@pytest.mark.parametrize(("thin", "options"), [(ROWS, {}), (COLUMNS, {}), (ROWS, OME), (COLUMNS, OME), (ROWS, IMAGEJ)])
+@in_turn(("thin", "options"), [(ROWS, {}), (COLUMNS, {}), (ROWS, OME), (COLUMNS, OME), (ROWS, IMAGEJ)])
 def test_images_one_voxel_thin_keep_their_axes(thin: Any, options: dict[str, Any], tmp_path: Path) -> None:
     tifffile.imwrite(tmp_path / "a.tif", IMAGE[thin].copy(), **options)
     np.testing.assert_array_equal(read_volume(tmp_path / "a.tif").values, IMAGE[thin])
@@ -123,7 +124,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("note", TOLD)
+@in_turn("note", TOLD)
 def test_what_is_odd_is_told(note: str, tmp_path: Path) -> None:
     TOLD[note](tmp_path / "a.tif")
     found = read_volume(tmp_path / "a.tif")
@@ -157,7 +158,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@in_turn("message", REFUSED)
 def test_what_is_no_such_image_is_refused(message: str, tmp_path: Path) -> None:
     """A part of a file that was cut was taken for all of it."""
     REFUSED[message](tmp_path / "a.tif")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from spot_cases import LEVEL, NOISE, SIDE, misses, planted, search
 
 HARDLY = 1e-6  # K: no threshold but the noise
@@ -24,7 +25,7 @@ def test_all_are_found_within_half_a_cell_and_none_is_invented(
     assert misses(spots, case).max() < 0.5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_turn("seed", range(3))
 def test_what_is_told_of_a_spot_is_what_was_planted(seed: int) -> None:
     case = planted(seed, (1.5, 3.0, 6.0), 40 * NOISE, np.float32, count=10)
     for found in search(case.frames, 1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0):

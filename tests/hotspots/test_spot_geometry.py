@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from spot_cases import LEVEL, search, spot
 
 from heatsim.hotspots import find_spots
@@ -11,8 +12,8 @@ from heatsim.hotspots import find_spots
 Y, X = np.mgrid[:96, :120].astype(np.float64)
 
 
-@pytest.mark.parametrize("size", [1.0, 2.5, 6.0, 15.0])
-@pytest.mark.parametrize("place", [(95.0, 120.0), (95.5, 120.5), (95.21, 119.66)])
+@in_turn("size", [1.0, 2.5, 6.0, 15.0])
+@in_turn("place", [(95.0, 120.0), (95.5, 120.5), (95.21, 119.66)])
 def test_a_spot_is_placed_within_a_small_part_of_its_size(size: float, place: tuple[float, float]) -> None:
     """Also where it is so large that cells are joined into blocks, and where four cells are equally hot."""
     (found,) = search(spot(192, 240, *place, size), 0.7 * size, size, 1.4 * size)
@@ -39,8 +40,8 @@ def test_a_spot_on_an_edge_or_in_a_corner_is_found_there() -> None:
         assert (found.row, found.column) == pytest.approx((row, column), abs=0.1 if row != 1.3 else 1.8)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.3])
-@pytest.mark.parametrize(
+@in_turn("noise", [0.0, 0.3])
+@in_turn(
     "field",
     [
         X,
@@ -74,6 +75,6 @@ def test_the_threshold_is_the_rise_over_the_surroundings() -> None:
     assert hotter[0].temperature == pytest.approx(LEVEL + 1010.0, abs=0.5)
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (2, 9), (5, 3)])
+@in_turn("shape", [(2, 2), (2, 9), (5, 3)])
 def test_frames_of_a_few_cells_are_searched_without_complaint(shape: tuple[int, int]) -> None:
     assert search(np.full((1, *shape), LEVEL), 1.0, 2.0) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import case, material
 from spot_cases import spot
 
@@ -40,8 +41,8 @@ def test_the_nearest_is_meant_in_metres(spacing: tuple[float, float]) -> None:
     assert np.hypot(*far) == pytest.approx(apart, abs=2.0)
 
 
-@pytest.mark.parametrize("air", [-200.0, 300.0, 900.0])
-@pytest.mark.parametrize("near", [12.0, 30.0])
+@in_turn("air", [-200.0, 300.0, 900.0])
+@in_turn("near", [12.0, 30.0])
 def test_a_plate_with_a_hole_of_air_has_the_one_spot_that_was_planted(air: float, near: float) -> None:
     """A round hole of radius 20 cells, a spot of 10 K so near its edge."""
     y, x = np.mgrid[:120, :160]

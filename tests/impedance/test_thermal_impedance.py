@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -171,7 +172,7 @@ def test_the_command_writes_table_networks_netlists_and_picture(tmp_path: Path) 
     assert header.startswith("time [s],left mean from die [K/W],left mean from source 2 [K/W]")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("old", "new", "key"),
     [
         ("conductivity = 20.0", "conductivity = { T = [300, 400], value = [20.0, 15.0] }", "materials.m.conductivity"),

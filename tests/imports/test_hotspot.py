@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,15 +11,20 @@ import numpy as np
 import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
-from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, TRACE
+from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, START, TRACE
 
 import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.floorplans import read_floorplan
+from heatsim.geometry.grid import cell_index
+from heatsim.imports import scenarios
+from heatsim.integrators import make_field
 from heatsim.pictures.frames import fit_to_page, plane_materials
 from heatsim.pictures.options import PictureOptions
 from heatsim.problem import build_problem
+from heatsim.scenario.loading import loads
+from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 
@@ -224,7 +230,7 @@ def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
         "line 8: -block_omit_lateral: heat flows along the die and the interface here",
         '-s_snk is no key of HotSpot\'s, and is left out (did you mean "s_sink"?)',
         "-ambient is given in line 4, which is taken",
-        "initial temperatures are not read from a.init; all start at 300 K",
+        "there is no init_file a.init; all start at 300 K",
         "names the layers chip.lcf, which HotSpot takes in place of chip.flp",
         "c_convec, 140.4 J/K between the sink and the ambient, is left out: the sink warms with its own 22.05 J/K",
     ):
@@ -235,6 +241,35 @@ def test_what_is_left_out_of_a_configuration_is_told(imported: Files) -> None:
     assert film.inputs["ambient"] == 300.0
     quiet = imported("--force", "--steady", "--cells", "6")
     assert not quiet.stderr
+
+
+def test_a_chip_starts_at_the_temperatures_of_its_nodes(imported: Files) -> None:
+    """Nodes are 310 K and on, by 1 K each: blocks of die, interface, spreader, sink; then W, E, N, S of the spreader,
+    of the sink within it, and of the sink beyond it."""
+    start = START.replace("\n", "\n# a comment\n\n", 1)
+    config = CONFIG + "-init_file a.init\n"
+    result = imported("--cells", "8", chip_config=config, a_init=start)
+    assert (result.exit_code, "init_file" in result.stderr) == (0, False), result.stderr
+    problem = build_problem(heatsim.load("chip.toml"))
+    found = State(problem, make_field(problem, "cpu")).temperature()
+    places = {  # from the middle, mm, and the height
+        (-4, 0, 0.1): 310, (3, 0, 0.1): 311, (-4, 0, 0.16): 312, (3, 4, 0.5): 315, (-4, -4, 5.0): 316,
+        (-8, 1, 0.5): 318, (8, 1, 0.5): 319, (1, 8, 0.5): 320, (1, -8, 0.5): 321,
+        (-8, 1, 5.0): 322, (8, 1, 5.0): 323, (1, 8, 5.0): 324, (1, -8, 5.0): 325,
+        (-13, 1, 5.0): 326, (13, 1, 5.0): 327, (1, 13, 5.0): 328, (1, -13, 5.0): 329,
+    }  # fmt: skip
+    for (x, y, z), expected in places.items():
+        at = [
+            cell_index(problem.grid, axis, 1e-3 * place) for axis, place in zip("zyx", (z, y + 15, x + 15), strict=True)
+        ]
+        assert found[tuple(at)] == pytest.approx(expected, abs=1e-3), (x, y, z)
+    for text, message in (
+        (START.replace("hsp_core", "hsp_gpu"), "a.init: has no temperature of 'hsp_core', a node of this chip"),
+        (START.replace("310.0", "-310.0"), "a.init: line 1: expected a number > 0, found '-310.0'"),
+        (START.replace(" 310.0", ""), "a.init: line 1: expected a node and its temperature (K), found 'core'"),
+    ):
+        told = imported("--force", chip_config=config, a_init=text)
+        assert (told.exit_code, message in told.stderr) == (2, True), told.stderr
 
 
 def test_layers_are_in_the_order_of_their_numbers_and_may_name_materials(imported: Files) -> None:
@@ -332,15 +367,50 @@ def test_numbers_that_no_chip_has_are_refused_at_their_line(
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
-def test_more_blocks_than_a_scenario_holds_are_refused_before_anything_is_written(imported: Files) -> None:
-    count, size = 80, 0.01 / 80
-    blocks = [(f"b{i}_{j}", i, j) for i in range(count) for j in range(count)]
-    plan = "".join(f"{name} {size} {size} {i * size} {j * size}\n" for name, i, j in blocks)
-    trace = f"{' '.join(name for name, _, _ in blocks)}\n{' '.join(['1'] * len(blocks))}\n"
-    result = imported("--steady", chip_flp=plan, chip_ptrace=trace)
-    assert result.exit_code == 2
-    assert "chip.flp: 6400 blocks are too many for a scenario file, about 4000 fit" in result.stderr
-    assert not Path("chip.toml").exists()
+@pytest.mark.parametrize("options", [("--steady",), ()])
+def test_many_blocks_are_one_source_and_as_warm_as_one_by_one(
+    options: tuple[str, ...], imported: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks 4 and 5 overlap, and each releases its power over all of its area."""
+    plan = "".join(f"u{n} {0.002 if n == 4 else 0.001} 0.001 {n % 3 * 0.001} {n // 3 * 0.001}\n" for n in range(9))
+    trace = "\t".join(f"u{n}" for n in range(9)) + "".join(
+        "\n" + "\t".join(f"{(n * row) % 5}" for n in range(9)) for row in (1, 2, 3)
+    )
+    found = []
+    for most in (1000, 4):
+        monkeypatch.setattr(scenarios, "MOST_NAMED", most)
+        result = imported("--force", "--cells", "6", *options, chip_flp=plan, chip_ptrace=trace)
+        assert result.exit_code == 0, result.output
+        assert "9 blocks" in result.output
+        state = run(*([] if options else ["time.integrator=implicit", "time.tolerance=1e-5"]))
+        found.append([*(mean_of_block(state, number) for number in range(9)), 300 + state.energy.sources])
+        assert len(state.problem.statistics_regions) == 9
+    assert max(found[0]) - min(found[0][:9]) > 1.0
+    assert found[1] == pytest.approx(found[0], abs=2e-3)
+    assert len(heatsim.load("chip.toml").sources) == 1
+
+
+@pytest.mark.parametrize(
+    ("powers", "message"),
+    [
+        ("block,power [W]\ncore,1\n", 'expected a power for block "cache", found none'),
+        ("block,power [W]\ncore,1\ncache,2\ncache,2\n", 'block "cache" has more than one power'),
+        ("block,power [W]\ncore,1\ncache,2\nl3,2\n", 'block "l3" is none of the floorplan'),
+        ("block,power [m]\ncore,1\ncache,2\n", 'expected power in W, found "m"'),
+        ("block,power\ncore,1\ncache,one\n", 'expected a number, found "one"'),
+        ("core,cache\n1,2\n", "expected the columns block, power [W], or time [s] and blocks"),
+        ("time [s],core,cache\n0,1,2\n", "expected at least two rows, found one"),
+        ("time [s],core,cache\n1,1,2\n0,1,2\n", "expected a time after 1 (s), found 0"),
+    ],
+)
+def test_a_table_of_powers_that_is_none_says_why(powers: str, message: str, imported: Files) -> None:
+    assert imported("--steady", "--cells", "6").exit_code == 0
+    Path("p.csv").write_text(powers)
+    text = Path("chip.toml").read_text()
+    source = 'powers = "p.csv"\nregion.floorplan = { file = "chip.flp", z = [0.0, 0.00015], at = [0.01, 0.01] }\n'
+    scenario = loads(f"{text[: text.index('[[sources]]')]}[[sources]]\n{source}", Path("chip.toml"))
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        build_problem(scenario)
 
 
 def test_a_floorplan_that_is_no_file_is_not_waited_for(imported: Files) -> None:

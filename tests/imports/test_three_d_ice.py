@@ -9,6 +9,7 @@ import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
 from helpers.chip_files import ICE_LAYOUT, ICE_PLAN, ICE_PLUGIN, ICE_RECTANGLES, ICE_SPREADER, ICE_STACK, ICE_STEADY
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -69,7 +70,7 @@ def test_materials_may_conduct_unlike_along_the_axes_and_blocks_have_their_own()
     assert [names[problem.zones.material((x, 1, at))] for x in (1, 6)] == ["BEOL", "SILICON"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("old", "new", "message"),
     [
         ("layer BETWEEN BOND ;", "channel BETWEEN ;", "microchannels cannot be imported"),
@@ -153,7 +154,7 @@ def test_floorplans_may_be_named_from_another_folder() -> None:
     assert "names ./plan.flp, which is not beside it: plan.flp is taken" in result.stderr
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("stack", "plan", "message"),
     [
         ("", ICE_PLAN, "expected a stack of 3D-ICE, which begins as material NAME :, found nothing"),

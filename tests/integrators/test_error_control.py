@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tomli_w
 from helpers.in_memory import Recording
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 from integrator_cases import VARIED_PROBLEMS, case, equal_steps, field, run, state_of
 
@@ -50,7 +51,7 @@ def test_the_error_stays_within_three_times_the_tolerance(text: str, method: str
     assert steps[0] <= steps[1] < {"tr-bdf2": 300, "backward-euler": 1500}[method]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("time", "tolerance"),
     [({}, 1e-5), ({}, 1e-7), ({"integrator": "rkl2"}, 1e-6), ({"method": "backward-euler"}, 1e-3)],
     ids=["TR-BDF2, 1e-5", "TR-BDF2, 1e-7", "RKL2, 1e-6", "backward Euler, 1e-3"],
@@ -124,8 +125,7 @@ def test_the_same_run_gives_the_same_bits() -> None:
     assert (first.step, first.solver_statistics) == (second.step, second.solver_statistics)
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
+@in_turn(("precision", "tolerance"), [("float32", 1e-1), ("float64", 1e-3)])
 def test_the_energy_ledger_closes_however_loose_the_tolerance(precision: str, tolerance: float) -> None:
     """Also where a capacity is tiny: heat/(C/dt) of the solver's residual would be large there."""
     text = case(

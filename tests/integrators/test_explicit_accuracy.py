@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.in_memory import Recording, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed, flux, material
 from integrator_cases import field, run, state_of
 
@@ -40,7 +41,7 @@ def parsed(text: str) -> Expression:
     return Expression.parse(text, frozenset("t"))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "late",
     [
         {"boundary": {"x_min": fixed("1 if t > 30 and t < 50 else 0")}},
@@ -53,7 +54,7 @@ def test_a_late_jump_asks_for_short_steps_as_one_at_the_start_does(late: dict[st
     assert "from the jump of an input at t = 30 s on to t = 36 s" in refusal(bar(**late))
 
 
-@pytest.mark.parametrize("temperature", ["1 if t > 30 and t < 50 else 0", "sin(2*pi*t/6)", "1e-3*t + step(t - 30)"])
+@in_turn("temperature", ["1 if t > 30 and t < 50 else 0", "sin(2*pi*t/6)", "1e-3*t + step(t - 30)"])
 def test_the_step_that_is_found_keeps_the_tolerance_and_the_stable_one_does_not(temperature: str) -> None:
     text = bar(boundary={"x_min": fixed(temperature)})
     step, span = accurate_step(opened(text), TOLERANCE), 2.0 if "sin" in temperature else 1.0
@@ -80,7 +81,7 @@ def test_what_hardly_changes_asks_for_no_more_than_what_does_not(still: dict[str
     assert problem.accurate_explicit_steps(TOLERANCE).for_inputs > problem.largest_step
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "end", "expected"),
     [
         ("300 + 100*sin(2*pi*t/10)", 640.0, 20 * np.pi),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from integrator_cases import ORDER_PROBLEMS, ORDERS, case, equal_steps, exact, field
 
 from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
 
-@pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
-@pytest.mark.parametrize("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
+@in_turn("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
+@in_turn("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
 def test_the_error_falls_with_the_order_of_the_method(text: str, tableau: Tableau) -> None:
     counts = (16, 32) if ORDERS[tableau.name] == 2 else (40, 80)
     errors = [np.abs(field(equal_steps(text, count, tableau)) - exact(text)).max() for count in counts]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import fixed
 from integrator_cases import case
 
@@ -54,7 +55,7 @@ def boundary_values(classes: int, **given: float) -> np.ndarray:
     return np.array([[given.get(face, 0.0)] * classes for face in faces])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@in_turn("seed", range(4))
 def test_no_mean_exit_time_is_beyond_the_bound(seed: int) -> None:
     shape, generator = (5, 4, 3), np.random.default_rng(seed)
     ids = generator.integers(0, 3, shape)

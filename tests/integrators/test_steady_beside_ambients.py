@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
@@ -23,7 +23,7 @@ boundary.x_max = {{ kind = "fixed", temperature = 300.0 }}
 """
 
 
-@pytest.mark.parametrize("n", [60, 240, 640])
+@in_turn("n", [60, 240, 640])
 def test_cells_of_an_ambient_keep_their_temperature(n: int) -> None:
     """Conductivity 8 + T/50, whose mean from 300 K to T_s is that at the middle: q = 150 (600 - T_s) = k_m (T_s -
     300)/0.01 is a quadratic equation for the surface."""

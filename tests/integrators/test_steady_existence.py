@@ -9,6 +9,7 @@ from math import cosh, sqrt
 import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import surface_balance
+from helpers.in_turn import in_turn
 
 from heatsim.errors import HeatsimError, NoSteadyStateError, ScenarioError
 from heatsim.integrators import make_field
@@ -44,7 +45,7 @@ def steady(text: str) -> State:
     return state
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "why"),
     [
         (die("20 + 5*exp(0.02*(T - 45))"), "more heat is released than can leave"),
@@ -169,17 +170,22 @@ SOURCES = ["power = 5.0", "power = 1e-6", 'power_density = "3e5*exp(0.004*(T - 2
 MIXTURES = list(product(["20.0", '"20 + 0.01*T"'], AIR, FACES, SOURCES))
 
 
-@pytest.mark.parametrize("cells", [[1, 1, 4], [10, 10, 4], [3, 2, 8]], ids=str)
-def test_every_mixture_has_its_steady_state_found(cells: list[int]) -> None:
-    """Whatever rounding leaves of the balance of an even body."""
+BOARDS = [1, 1, 4], [10, 10, 4], [3, 2, 8]  # cells
+
+
+@pytest.mark.parametrize("turn", [0, *(pytest.param(turn, marks=pytest.mark.long) for turn in (1, 2))])
+def test_every_mixture_has_its_steady_state_found(turn: int) -> None:
+    """Whatever rounding leaves of the balance of an even body; each mixture on a board, every pair of face and source
+    on each."""
     for number, (k, air, face, source) in enumerate(MIXTURES):
         precision = "float32" if number % 2 else "float64"
+        cells = BOARDS[(number + number // 3 + turn) % len(BOARDS)]
         state = steady(BOARD.format(cells=cells, k=k, air=air, face=face, source=source, precision=precision))
         assert abs(state.energy.residual) < 1e-9 * state.energy.moved + 1e-12, (k, air, face, source)
         assert state.warnings == []
 
 
-@pytest.mark.parametrize("cells", [[10, 10, 4], [1, 1, 4], [10, 10, 6], [40, 40, 16]], ids=str)
+@in_turn("cells", [[10, 10, 4], [1, 1, 4], [10, 10, 6], [40, 40, 16]], ids=str)
 def test_a_board_that_radiates_to_its_air_is_as_warm_as_its_balance(cells: list[int]) -> None:
     """2 (5 d + 0.9 sigma (T^4 - Ta^4)) 0.01 m2 = 5 W; cells that the board does not fill hold a part of it."""
     scale = 2 * 0.01 * 0.9 * surface_balance.STEFAN_BOLTZMANN
@@ -217,7 +223,7 @@ def test_radiation_beside_a_coefficient_in_temperature_is_that_of_the_kernels() 
     assert convection.STEFAN_BOLTZMANN == surface_balance.STEFAN_BOLTZMANN
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("change", "message"),
     [
         (("1.42", "-1.42"), "expected values >= 0"),

@@ -12,6 +12,7 @@ import tomli_w
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing
 from helpers.in_memory import Recording
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
 
@@ -22,8 +23,8 @@ from heatsim.simulation.run import run_scenario
 AXES = ("x", "y", "z")
 
 
-@pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize("coefficient", [np.inf, 4.0], ids=["fixed", "convection"])
+@in_turn("axis", AXES)
+@in_turn("coefficient", [np.inf, 4.0], ids=["fixed", "convection"])
 def test_a_layered_wall_obeys_series_resistances(axis: str, coefficient: float) -> None:
     """Cells end where layers do, so the harmonic mean makes the discrete solution exact (Patankar 1980, 4.2-3)."""
     along, hot, cold, layers = AXES.index(axis), 100.0, 20.0, ((0.8, 4), (0.001, 3), (150.0, 9))
@@ -104,8 +105,8 @@ def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     assert state.solver_statistics.residuals[-1] < 1e-9
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-8])
+@in_turn("precision", ["float32", "float64"])
+@in_turn("tolerance", [1e-2, 1e-8])
 def test_heat_in_is_heat_out_however_loose_the_tolerance(precision: str, tolerance: float) -> None:
     energy = steady(BLOCK.replace("float64", precision), tolerance=tolerance).energy
     assert energy.sources == pytest.approx(70.0 + 4.5, rel=1e-5)

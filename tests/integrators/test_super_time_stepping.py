@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.in_memory import Recording
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed
 from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, case, exact, field, run, state_of
 
@@ -69,7 +70,7 @@ def test_the_defect_from_the_trapezoidal_rule_tells_the_error(scheme: Rkl2Scheme
     assert abs(end - np.exp(-z)) == pytest.approx(scheme.share_of_defect * abs(defect), rel=1e-2)
 
 
-@pytest.mark.parametrize("steps", [0.1, 2.5, 2.6, 7.0, 1000.0, 3e4])
+@in_turn("steps", [0.1, 2.5, 2.6, 7.0, 1000.0, 3e4])
 def test_the_stages_taken_are_the_fewest_that_are_stable(steps: float) -> None:
     stages = stages_for(steps)
     assert stages % 2 == 1
@@ -91,7 +92,7 @@ def test_rounding_is_not_taken_for_an_error() -> None:
     assert state.step + state.solver_statistics.rejected < 200
 
 
-@pytest.mark.parametrize("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
+@in_turn("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
 def test_the_error_of_super_steps_falls_with_second_order(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many stages for the shorter step, as the constant of the error depends on them."""
     monkeypatch.setattr(rkl2, "stages_for", lambda steps: 7)
@@ -120,7 +121,7 @@ def test_rough_fields_decay_at_the_limit_of_stability() -> None:
     assert sizes[-1] < 1e-2 * sizes[0]
 
 
-@pytest.mark.parametrize("text", VARIED_PROBLEMS.values(), ids=VARIED_PROBLEMS)
+@in_turn("text", VARIED_PROBLEMS.values(), ids=VARIED_PROBLEMS)
 def test_super_steps_keep_the_error_within_three_times_the_tolerance(text: str) -> None:
     start = state_of(text)
     end = start.problem.scenario.time.end
@@ -190,8 +191,8 @@ def test_a_constant_stays_constant_to_the_bit() -> None:
     assert field(state).tobytes() == before.tobytes()
 
 
-@pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
-@pytest.mark.parametrize("wall", ["5*cos(t)", 5.0], ids=["consistent", "bare"])
+@in_turn("tolerance", [1e-1, 1e-3])
+@in_turn("wall", ["5*cos(t)", 5.0], ids=["consistent", "bare"])
 def test_the_energy_ledger_of_super_steps_closes(tolerance: float, wall: float | str) -> None:
     text = case(
         [12, 10, 6],

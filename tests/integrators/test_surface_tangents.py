@@ -86,9 +86,12 @@ def test_the_error_of_tangents_is_of_second_order_in_the_steps_that_they_serve(
 
 
 def test_tangents_serve_fewer_steps_where_they_would_be_off() -> None:
-    text = bar(step=0.02)
-    exact, usual = (_steps_with(text, limit) for limit in (0.0, euler.MAX_TANGENT_ERROR))
-    assert np.abs(usual - exact).max() < 1e-4 * np.ptp(exact)
+    """Also after a jump, at which the last tangents are right still."""
+    jump = {"x_min": {**RADIATING, "ambient": "3000.0 if t > 2 and t < 3 else 900.0"}}
+    for faces in (FACES, jump):
+        text = bar(faces, step=0.02)
+        exact, usual = (_steps_with(text, limit) for limit in (0.0, euler.MAX_TANGENT_ERROR))
+        assert np.abs(usual - exact).max() < 1e-4 * np.ptp(exact)
 
 
 def test_tangents_follow_ambients_in_time_without_being_made_anew_in_every_step(

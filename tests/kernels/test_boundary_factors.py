@@ -23,6 +23,7 @@ from heatsim_kernels.enthalpy.pieces import as_table, pieces_through
 from heatsim_kernels.enthalpy.sampling import points_of_curves
 from heatsim_kernels.enthalpy.surface_balance import STEFAN_BOLTZMANN
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
+from helpers.in_turn import in_turn
 from nonlinear_cases import advance
 
 Factor = Callable[[np.ndarray], np.ndarray]
@@ -73,9 +74,9 @@ def root(residual: Callable[[float], float], low: float, high: float) -> float:
     return low
 
 
-@pytest.mark.parametrize("rise", [300.0, 40.0, -80.0])
-@pytest.mark.parametrize("k", [3.0, 30.0, 3e3])
-@pytest.mark.parametrize("factor", [natural, boiling, falling])
+@in_turn("rise", [300.0, 40.0, -80.0])
+@in_turn("k", [3.0, 30.0, 3e3])
+@in_turn("factor", [natural, boiling, falling])
 def test_the_coefficient_is_that_at_the_surface_however_far_from_the_centre(
     factor: Factor, k: float, rise: float
 ) -> None:
@@ -155,7 +156,7 @@ def test_the_stable_step_counts_the_steepest_loss() -> None:
     assert stable_step(without, forcing) == pytest.approx(CAPACITY * 0.5 / 2.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("factor", [natural, boiling, falling])
+@in_turn("factor", [natural, boiling, falling])
 def test_the_linearised_steady_state_balances_flux_and_loss(factor: Factor) -> None:
     """A flux of 800 W/m2 leaves at x_max with h = 30 f: the surface by bisection, the rod straight behind it."""
     coefficients, k, flux = rod(7, 20.0, factor), 20.0, 800.0

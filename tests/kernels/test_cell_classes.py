@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from heatsim_kernels.stencil.cell_classes import classify_cells
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import neighbours
 
 Flags = tuple[bool, bool, bool]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("shape", "periodic"),
     [
         ((1, 1, 1), (False, False, False)),
@@ -20,7 +20,7 @@ Flags = tuple[bool, bool, bool]
         ((17, 2, 40), (False, False, True)),
     ],
 )
-@pytest.mark.parametrize("count", [3, 400])
+@in_turn("count", [3, 400])
 def test_cells_are_of_one_kind_where_they_see_the_same(
     shape: tuple[int, int, int], periodic: Flags, count: int
 ) -> None:

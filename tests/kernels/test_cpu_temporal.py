@@ -12,6 +12,7 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import (
     CHOSEN,
     FEATURES,
@@ -53,7 +54,7 @@ def allow_a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
 
 
-@pytest.mark.parametrize(("name", "dtype"), CHOSEN)
+@in_turn(("name", "dtype"), CHOSEN)
 def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     if (name, dtype) in THREADED:
         allow_a_thread_for_every_slab(monkeypatch)
@@ -96,7 +97,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
         assert_equal(run(case, dtype, fused, steps), run(case, dtype, 1, steps), case)
 
 
-@pytest.mark.parametrize("steps", range(10))
+@in_turn("steps", range(10))
 def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
     case = random_case((9, 12, 20), FEATURES["uniform"], rows=4, seed=1)
     single = run(case, np.float64, 1, steps)

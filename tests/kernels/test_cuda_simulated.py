@@ -8,13 +8,14 @@ import simulate_sweeps
 from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import outcome
 
 pytestmark = simulator.marks_of("simulated sweeps")
 simulated = simulator.fixture_of(simulate_sweeps.__file__)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("movement", "name", "dtype", "case"),
     [
         pytest.param(movement, *each, id=f"{movement}, {each[0]}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.runtime.fma import exact_fma, fma, product
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import config, njit, types
@@ -97,8 +98,8 @@ def subtracted(a, b, c):  # type: ignore[no-untyped-def]
     return product(a, b) - c
 
 
-@pytest.mark.parametrize("other", FLOATS)
-@pytest.mark.parametrize("kind", FLOATS)
+@in_turn("other", FLOATS)
+@in_turn("kind", FLOATS)
 def test_a_product_is_rounded_before_it_is_added(kind: type, other: type) -> None:
     """(1 + e)^2 is rounded to 1 + 2 e; contracted to a multiply-add, the difference would be e^2."""
     wide = np.result_type(kind, other).type

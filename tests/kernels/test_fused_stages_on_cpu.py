@@ -9,6 +9,7 @@ from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, Case, cut_rows, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,7 +44,7 @@ def assert_equal(found: Staged, single: Staged) -> None:
     np.testing.assert_allclose(found.heat_entered, single.heat_entered, rtol=1e-12, atol=1e-12 * single.field.size)
 
 
-@pytest.mark.parametrize(("name", "dtype"), PROBLEMS)
+@in_turn(("name", "dtype"), PROBLEMS)
 def test_fused_stages_have_the_bits_of_single_ones(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "uniform with losses":  # kernels for several threads take long to compile
         monkeypatch.setattr(threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only

@@ -8,13 +8,14 @@ import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from nonlinear_cases import affine_outcome, outcome, staged
 
 pytestmark = simulator.marks_of("simulated nonlinear")
 simulated = simulator.fixture_of(nonlinear_simulate.__file__)
 
 
-@pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])
+@in_turn(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])
 def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
     expected = outcome(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
     assert np.abs(expected.heat_entered).max() > 0
@@ -28,9 +29,7 @@ def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, c
         np.testing.assert_allclose(simulated[f"{run}: stored"], expected.stored, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype", "case"), list(nonlinear_simulate.affine_cases()), ids=lambda of: str(of)[:30]
-)
+@in_turn(("name", "dtype", "case"), list(nonlinear_simulate.affine_cases()), ids=lambda of: str(of)[:30])
 def test_several_simulated_nonlinear_steps_at_once_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
     expected = affine_outcome(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case)
     assert np.abs(expected.heat_entered).max() > 0

@@ -16,6 +16,7 @@ from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import tile_plan
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import cut_rows
 from nonlinear_cases import (
     ALLOY,
@@ -67,7 +68,7 @@ def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkey
             np.testing.assert_allclose(found.heat_entered, heat, rtol=1e-11, atol=1e-12 * abs(heat).max())
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("periodic", "layers"), [((False, False, False), False), ((True, True, True), False), ((False, False, False), True)]
 )
 def test_straight_tiles_have_the_bits_of_the_others(
@@ -151,7 +152,7 @@ def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]
     }
 
 
-@pytest.mark.parametrize(("name", "fused"), [("one material", 3), (list(CASES)[-1], 1), (list(CASES)[-1], 3)])
+@in_turn(("name", "fused"), [("one material", 3), (list(CASES)[-1], 1), (list(CASES)[-1], 3)])
 def test_stages_are_those_of_the_text(name: str, fused: int) -> None:
     """Against explicit steps of the same stepper: L of a state is what a step adds to it."""
     case, count = random_case((5, 9, 37), **CASES[name]), 6
@@ -183,8 +184,7 @@ def with_long_rows(of: EnthalpyTables, *names: str) -> EnthalpyTables:
     return replace(of, **{name: longer(getattr(of, name)) for name in names})
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+@in_turn(("several", "dtype"), [(False, "float32"), (True, "float64")], ids=["one", "several"])
 def test_pieces_searched_in_memory_have_the_bits_of_those_in_registers(dtype: str, several: bool) -> None:
     case = random_case((5, 6, 40), several=several, seed=3)
     tables = with_long_rows(case.coefficients.tables, "potentials", "temperatures", "conductivities")
@@ -195,8 +195,8 @@ def test_pieces_searched_in_memory_have_the_bits_of_those_in_registers(dtype: st
     assert same_bits(in_memory.field, in_registers.field)
 
 
-@pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["walls", "periods"])
-@pytest.mark.parametrize("sizes", [(3, 12, 5), (8, 60, 3), (4, 20, 17)], ids=["blocks", "layers", "long runs"])
+@in_turn("periodic", [(False, False, False), (True, True, True)], ids=["walls", "periods"])
+@in_turn("sizes", [(3, 12, 5), (8, 60, 3), (4, 20, 17)], ids=["blocks", "layers", "long runs"])
 def test_interfaces_that_cut_rows_pass_what_interfaces_along_rows_do(
     sizes: tuple[int, int, int], periodic: tuple[bool, bool, bool]
 ) -> None:

@@ -23,6 +23,7 @@ from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from helpers.in_turn import in_turn
 from nonlinear_cases import (
     CONTACT,
     GRADED,
@@ -54,7 +55,7 @@ def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> 
     )
 
 
-@pytest.mark.parametrize("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
+@in_turn("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
 def test_energy_is_kept_with_everything_on(options: dict[str, Any]) -> None:
     case = random_case((7, 9, 50), seed=3, **options)
     assert stable_step(case.coefficients, case.forcing) > STEP
@@ -135,7 +136,7 @@ def temperatures(case: NonlinearCase) -> np.ndarray:
     return case.coefficients.tables.temperature(case.start, material)
 
 
-@pytest.mark.parametrize("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
+@in_turn("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
 def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dict[str, Any]) -> None:
     case = random_case((5, 6, 50), seed=4, **options)
     operator, heat = linearised(case.coefficients, case.start, case.forcing)

@@ -11,6 +11,7 @@ from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial, curves, state_at
 from heatsim_kernels.enthalpy.pieces import value_at
 from heatsim_kernels.enthalpy.sampling import points_of_curves
+from helpers.in_turn import in_turn
 from nonlinear_cases import ALLOY, GLASS, PURE, REFERENCE, STEEL, tables
 
 from heatsim.physics.materials import TemperatureBounds, material_properties
@@ -116,13 +117,13 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("material", CURVES.values(), ids=CURVES)
+@in_turn("material", CURVES.values(), ids=CURVES)
 def test_tables_keep_to_their_bound_over_decades(material: EnthalpyMaterial) -> None:
     """Heat capacity and conductivity within 1e-4 of the curves, temperatures within 1e-5."""
     require_exact(material, max(float(material.temperature[0]), 0.1))
 
 
-@pytest.mark.parametrize("name", sorted(library()))
+@in_turn("name", sorted(library()))
 def test_materials_of_the_library_keep_to_the_bound(name: str) -> None:
     scenario = loads(f"""
         grid = {{ cells = [2, 1, 1], size = [1.0, 1.0, 1.0] }}
@@ -173,7 +174,7 @@ def test_functions_of_temperature_are_sampled() -> None:
     np.testing.assert_allclose(of.potential(u, 0), (2 * u + 0.005 * u**2) / 2, atol=1e-3)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "message"),
     [
         (([0.0, 1.0], [1.0, -1.0], [1.0, 1.0]), "conductivity must be positive"),

@@ -6,6 +6,7 @@ import pytest
 from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, ExplicitStepper
 from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, random_case
 from plain_reference import stored
 
@@ -41,7 +42,7 @@ def test_the_wrong_number_of_planes_is_refused(planes: int) -> None:
         sweep.field.put(np.zeros((planes, *SHAPE[1:])))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@in_turn("axis", [0, 1, 2])
 def test_a_plane_is_a_copy_of_the_right_cells(values: np.ndarray, axis: int) -> None:
     sweep = sweep_of(values)
     for index in (0, 2, SHAPE[axis] - 1):
@@ -61,8 +62,8 @@ def test_cells_are_found_by_flat_index_in_any_shape(values: np.ndarray) -> None:
     assert sweep.field.cells(np.zeros((0, 8), np.int64)).shape == (0, 8)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@in_turn("dtype", FLOATS)
+@in_turn("bad", [np.nan, np.inf, -np.inf])
 def test_one_value_that_is_no_number_is_noticed_wherever_it_is(values: np.ndarray, bad: float, dtype: type) -> None:
     assert sweep_of(values, dtype).field.is_finite()
     for at in ((0, 0, 0), (3, 4, 18), (2, 1, 7)):
@@ -80,8 +81,8 @@ def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() ->
     assert sweep_of(np.full(SHAPE, np.finfo(np.float32).max, np.float32), np.float32).field.is_finite()
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["uniform", "materials", "ambients"])
+@in_turn("dtype", FLOATS)
+@in_turn("name", ["uniform", "materials", "ambients"])
 def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
     case = random_case((5, 6, 31), FEATURES[name], seed=3)
     sweep = STEPPERS["cpu"](case.coefficients, np.dtype(dtype))

@@ -7,6 +7,7 @@ import plain_reference
 import pytest
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,9 +40,9 @@ def test_the_stable_step_is_the_least_capacity_over_conductance(
     )
 
 
-@pytest.mark.parametrize("name", ["uniform", "materials"])
-@pytest.mark.parametrize("periodic", [(False, False, False), (True, False, True)])
-@pytest.mark.parametrize("per_cell", [False, True])
+@in_turn("name", ["uniform", "materials"])
+@in_turn("periodic", [(False, False, False), (True, False, True)])
+@in_turn("per_cell", [False, True])
 def test_no_weight_is_negative_at_the_stable_step_and_one_is_beyond(
     name: str, periodic: tuple[bool, bool, bool], per_cell: bool
 ) -> None:

@@ -8,6 +8,7 @@ from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, random_case
 from stage_cases import plain, staged, stages
 
@@ -19,7 +20,7 @@ CASES = [  # a row with a remainder, in blocks of cell classes; periods; boundar
 ]
 
 
-@pytest.mark.parametrize(("name", "shape", "periodic", "per_cell", "dtype", "form"), CASES)
+@in_turn(("name", "shape", "periodic", "per_cell", "dtype", "form"), CASES)
 def test_stages_are_those_of_the_text(
     name: str,
     shape: tuple[int, int, int],

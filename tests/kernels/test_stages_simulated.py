@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import simulate_stages
 from heatsim_kernels.stencil import STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from stage_cases import staged
 
 pytestmark = simulator.marks_of("simulated stages")
 simulated = simulator.fixture_of(simulate_stages.__file__)
 
 
-@pytest.mark.parametrize(
-    "number", range(len(simulate_stages.CASES)), ids=lambda n: f"{simulate_stages.CASES[n][0]} {n}"
-)
+@in_turn("number", range(len(simulate_stages.CASES)), ids=lambda n: f"{simulate_stages.CASES[n][0]} {n}")
 def test_the_simulated_stages_agree_with_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
     *_, dtype, form = simulate_stages.CASES[number]
     case = simulate_stages.case_of(number)

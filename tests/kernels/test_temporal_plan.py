@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil.temporal.cell_classes import classes_of_turns
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TurnCosts, fits, plan
+from helpers.in_turn import in_turn
 
 COSTS = TurnCosts(1.3, 1.2, 1.5)
 TILES = (TemporalTile(4, 2, 4, 4), TemporalTile(3, 1, 5, 3), TemporalTile(2, 4, 3, 5))
@@ -15,10 +16,10 @@ SHAPES = ((1, 16, 128), (13, 31, 129), (40, 57, 200))
 PERIODS = ((False, False, False), (True, False, True), (False, True, False), (True, True, True))
 
 
-@pytest.mark.parametrize("tile", TILES)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("periodic", PERIODS)
-@pytest.mark.parametrize(("blocks", "spanned"), [(1, "all"), (7, "edges"), (132, "all"), (132, "inside")])
+@in_turn("tile", TILES)
+@in_turn("shape", SHAPES)
+@in_turn("periodic", PERIODS)
+@in_turn(("blocks", "spanned"), [(1, "all"), (7, "edges"), (132, "all"), (132, "inside")])
 def test_every_cell_is_owned_and_no_tile_with_walls_leaves_the_grid(
     tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, spanned: str
 ) -> None:
@@ -111,8 +112,8 @@ def test_rows_of_odd_length_around_a_periodic_axis_need_room_for_a_halo_more() -
     assert not fits(tile, (4, 6, tile.width - 2 * tile.halo + 1), (True, False, False))
 
 
-@pytest.mark.parametrize("steps", [3, 4])
-@pytest.mark.parametrize("wraps", [False, True])
+@in_turn("steps", [3, 4])
+@in_turn("wraps", [False, True])
 def test_a_march_through_layers_is_told_of_all_classes_and_how_long_they_stay(steps: int, wraps: bool) -> None:
     of_planes = np.repeat([1, 2, 1, 0, 2, 0, 1], [6, 1, 9, 2, 12, 4, 5]).astype(np.uint8)  # thin layers, too
     words = classes_of_turns(of_planes, steps, wraps)

@@ -8,19 +8,20 @@ import simulate_temporal
 from heatsim_kernels.stencil.temporal.turn_kinds import BY_CELL, BY_ROW, STILL
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 
 pytestmark = simulator.marks_of("simulated temporal")
 simulated = simulator.fixture_of(simulate_temporal.__file__)
 
 
-@pytest.mark.parametrize("name", simulate_temporal.TRIALS)
+@in_turn("name", simulate_temporal.TRIALS)
 def test_several_steps_at_once_give_the_bits_of_single_steps(name: str, simulated: dict[str, np.ndarray]) -> None:
     expected = simulated[f"basic: {name}: field"]
     assert same_bits(simulated[f"temporal: {name}: field"], expected)
     assert same_bits(simulated.get(f"temporal: {name}: untraced", expected), expected)
 
 
-@pytest.mark.parametrize("name", simulate_temporal.TRIALS)
+@in_turn("name", simulate_temporal.TRIALS)
 def test_the_trace_holds_the_cells_beside_walls_before_each_step(name: str, simulated: dict[str, np.ndarray]) -> None:
     assert same_bits(simulated[f"temporal: {name}: trace"], simulated[f"basic: {name}: trace"])
 
@@ -60,7 +61,7 @@ def kinds_of(classes: np.ndarray, rates: np.ndarray, steps: int, bounded: bool) 
     return kinds
 
 
-@pytest.mark.parametrize("name", [name for name in simulate_temporal.TRIALS if "losses" in name])
+@in_turn("name", [name for name in simulate_temporal.TRIALS if "losses" in name])
 def test_several_steps_lose_what_single_steps_do(name: str, simulated: dict[str, np.ndarray]) -> None:
     lost = simulated[f"basic: {name}: heat"]
     assert abs(lost) > 0.1

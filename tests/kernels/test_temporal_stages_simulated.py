@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import simulate_temporal_stages
 from helpers import simulator
 from helpers.arrays import same_bits
+from helpers.in_turn import in_turn
 from simulate_temporal_stages import ONE_BY_ONE, TRIALS
 
 pytestmark = simulator.marks_of("simulated stages of temporal")
 simulated = simulator.fixture_of(simulate_temporal_stages.__file__)
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@in_turn("name", TRIALS)
 def test_several_stages_at_once_give_the_bits_of_single_stages(name: str, simulated: dict[str, np.ndarray]) -> None:
     trial = TRIALS[name]
     assert simulated[f"temporal: {name}: fused"] == (trial.stages - 1) // trial.tile.steps
@@ -21,14 +21,14 @@ def test_several_stages_at_once_give_the_bits_of_single_stages(name: str, simula
         assert same_bits(simulated[f"temporal: {name}: {part}"], simulated[f"basic: {name}: {part}"])
 
 
-@pytest.mark.parametrize("name", ONE_BY_ONE)
+@in_turn("name", ONE_BY_ONE)
 def test_what_cannot_be_taken_at_once_is_taken_one_by_one(name: str, simulated: dict[str, np.ndarray]) -> None:
     assert simulated[f"temporal: {name}: fused"] == 0
     for part in ("field", "defect"):
         assert same_bits(simulated[f"temporal: {name}: {part}"], simulated[f"basic: {name}: {part}"])
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@in_turn("name", TRIALS)
 def test_the_heat_of_stages_taken_at_once_enters_with_the_weight_of_each(
     name: str, simulated: dict[str, np.ndarray]
 ) -> None:

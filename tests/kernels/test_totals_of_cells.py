@@ -7,6 +7,7 @@ import pytest
 import simulate_totals
 from heatsim_kernels.field.region_reductions import RegionCells, totals
 from helpers import simulator
+from helpers.in_turn import in_turn
 from simulate_totals import CASES, case
 
 with_cuda = simulator.needs_numba_cuda
@@ -25,7 +26,7 @@ simulated = simulator.fixture_of(simulate_totals.__file__)
 
 
 @with_cuda
-@pytest.mark.parametrize(("count", "dtype"), CASES)
+@in_turn(("count", "dtype"), CASES)
 def test_the_simulated_kernel_finds_what_numpy_finds(count: int, dtype: type, simulated: dict[str, np.ndarray]) -> None:
     for found in simulated[f"{count} {np.dtype(dtype).name}"]:
         np.testing.assert_allclose(found, of(*case(count, dtype)), rtol=1e-13)

@@ -7,6 +7,7 @@ import pytest
 import simulate_watch
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest, bytes_a_cell
 from helpers import simulator
+from helpers.in_turn import in_turn
 from watch_cases import CASES, WANTED, expected, samples
 
 with_cuda = simulator.needs_numba_cuda
@@ -19,7 +20,7 @@ def statistics_request(seen: list[tuple[np.ndarray, float]], wanted: StatisticsR
     return on_progress.fields()
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES)
+@in_turn(("name", "dtype"), CASES)
 def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
     seen = list(samples(dtype, (5, 40, 700)))  # enough for several threads
     found, by_numpy = statistics_request(seen, WANTED[name]), expected(seen, WANTED[name])
@@ -29,7 +30,7 @@ def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
         np.testing.assert_allclose(values, by_numpy[key], rtol=1e-6 if dtype is np.float32 else 1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES)
+@in_turn(("name", "dtype"), CASES)
 def test_the_bytes_of_a_watch_are_those_of_its_arrays(name: str, dtype: type) -> None:
     field, wanted = np.zeros((2, 3, 7), dtype), WANTED[name]
     kept = vars(CpuTimeStatistics(field.reshape(-1), field.shape, wanted)).values()
@@ -68,7 +69,7 @@ simulated = simulator.fixture_of(simulate_watch.__file__)
 
 
 @with_cuda
-@pytest.mark.parametrize(("name", "dtype"), CASES)
+@in_turn(("name", "dtype"), CASES)
 def test_the_simulated_kernel_gives_the_bits_of_the_cpu(
     name: str, dtype: type, simulated: dict[str, np.ndarray]
 ) -> None:

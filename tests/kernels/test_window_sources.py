@@ -11,6 +11,7 @@ import simulate_window_sources
 from heatsim_kernels.field.window_source import heat_window
 from heatsim_kernels.runtime.fma import fma
 from helpers import simulator
+from helpers.in_turn import in_turn
 from numba import config, types
 from simulate_window_sources import GAIN, WINDOWS, data, on_cuda
 
@@ -44,7 +45,7 @@ def test_a_large_window_is_shared_out_among_threads_to_the_same_bits() -> None:
     np.testing.assert_array_equal(field, before)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("corner", "window", "dtype"),
     [
         ((-1, 0, 0), (1, 1, 1), "f8"),

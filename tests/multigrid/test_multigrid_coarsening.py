@@ -9,6 +9,7 @@ from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
 from heatsim_kernels.multigrid.operator import Operator
+from helpers.in_turn import in_turn
 from multigrid_cases import noise, random_operator, steady
 
 AXES = {"z": 0, "y": 1, "x": 2}
@@ -47,8 +48,8 @@ def stiffness(g: CpuConductances, shape: tuple[int, int, int]) -> np.ndarray:
     return np.array(columns, np.float64).T
 
 
-@pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize(("shape", "periodic"), CASES)
+@in_turn("axis", AXES)
+@in_turn(("shape", "periodic"), CASES)
 def test_coarse_conductances_are_the_galerkin_product_twice_over(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], axis: str
 ) -> None:
@@ -64,8 +65,8 @@ def test_coarse_conductances_are_the_galerkin_product_twice_over(
         g, shape = coarse, step.coarse
 
 
-@pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize(("shape", "periodic"), CASES)
+@in_turn("axis", AXES)
+@in_turn(("shape", "periodic"), CASES)
 def test_restriction_is_the_transpose_of_interpolation(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], axis: str
 ) -> None:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.ptx import compile_to_ptx
 from numba import config, types
 
@@ -119,7 +120,7 @@ ALL = {
 }
 
 
-@pytest.mark.parametrize("name", ALL)
+@in_turn("name", ALL)
 def test_a_multigrid_kernel_compiles_without_spills_or_calls_or_needless_float64(name: str) -> None:
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     from heatsim_kernels.runtime.cuda.compilation import _assembled

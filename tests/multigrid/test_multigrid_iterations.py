@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
+from helpers.in_turn import in_turn
 from multigrid_cases import FIXED, INSULATED, steady
 
 METAL, FOAM = 230.0, 0.03
@@ -56,7 +57,7 @@ def checkers(n: int) -> np.ndarray:
     return np.where((cell[:, None, None] + cell[:, None] + cell) % 2, METAL, FOAM)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("material", "boundary", "most"),
     [
         (halves, ENDS, 12),
@@ -77,7 +78,7 @@ def test_flat_cells_take_few(cell: tuple[float, float, float]) -> None:
     assert iterations(steady(np.ones((40, 40, 40)), size=cell, dtype=np.float32)) <= 10
 
 
-@pytest.mark.parametrize("time_step", [1e-3, 1.0, 1e3])
+@in_turn("time_step", [1e-3, 1.0, 1e3])
 def test_an_implicit_step_takes_few(time_step: float) -> None:
     operator = steady(ball(40), boundary=(INSULATED,) * 6, time_step=time_step, dtype=np.float32)
     assert iterations(operator) <= 12

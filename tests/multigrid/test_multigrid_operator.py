@@ -8,6 +8,7 @@ from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from helpers.in_turn import in_turn
 from multigrid_cases import applied, matrix, noise, random_operator, random_terms
 
 STEP = 0.05  # s
@@ -21,7 +22,7 @@ def from_ambients(coefficients: StencilCoefficients, T: np.ndarray) -> np.ndarra
     return power.reshape(T.shape)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("shape", "zones", "prescribed", "periodic", "per_cell"),
     [
         ((5, 6, 7), 1, 0, (False, False, False), False),

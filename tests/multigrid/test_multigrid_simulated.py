@@ -7,6 +7,7 @@ import pytest
 import simulate_multigrid
 from heatsim_kernels.multigrid.cpu import operations
 from helpers import simulator
+from helpers.in_turn import in_turn
 from multigrid_cases import noise
 
 pytestmark = simulator.marks_of("simulated multigrid")
@@ -19,7 +20,7 @@ def require_equal(simulated: dict[str, np.ndarray], name: str, expected: dict[st
         np.testing.assert_allclose(simulated[f"{name}: {part}"], values, rtol=2e-5, atol=2e-6, err_msg=part)
 
 
-@pytest.mark.parametrize("name", simulate_multigrid.TRIALS)
+@in_turn("name", simulate_multigrid.TRIALS)
 def test_every_kernel_gives_the_bits_of_that_of_the_cpu(name: str, simulated: dict[str, np.ndarray]) -> None:
     """Bit for bit: passes over a level, transfers, weights and Galerkin products are one source for both."""
     expected = simulate_multigrid.kernels_one_by_one(operations, simulate_multigrid.TRIALS[name])

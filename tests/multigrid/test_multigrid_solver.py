@@ -10,6 +10,7 @@ from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 from heatsim_kernels.stencil.coefficients import Forcing
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import Face, box, case, convection, fixed, material
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of
 
@@ -25,7 +26,7 @@ def blocks(shape: tuple[int, int, int], contrast: float, seed: int = 3) -> np.nd
     return np.where(fine, 1.0, 1.0 / contrast)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("shape", "periodic"),
     [
         ((1, 1, 1), NO_PERIOD),
@@ -41,7 +42,7 @@ def blocks(shape: tuple[int, int, int], contrast: float, seed: int = 3) -> np.nd
         ((15, 2, 14), (True, True, False)),
     ],
 )
-@pytest.mark.parametrize("contrast", [1.0, 1e4])
+@in_turn("contrast", [1.0, 1e4])
 def test_agrees_with_a_direct_solver(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], contrast: float
 ) -> None:

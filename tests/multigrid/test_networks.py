@@ -10,6 +10,7 @@ from heatsim_kernels.multigrid.cpu import network, operations
 from heatsim_kernels.multigrid.network import APART, ROOT
 from heatsim_kernels.multigrid.operator import Operator
 from helpers import simulator
+from helpers.in_turn import in_turn
 from multigrid_cases import matrix
 from simulate_networks import AXIS, BETWEEN, DROP, NETWORKS, Results, inputs, network_of
 
@@ -76,7 +77,7 @@ def require_trees(found: Results, cells: int, roots: np.ndarray, links: object, 
     np.testing.assert_allclose(found["sums"], [grown, (heat[reached] * upward).sum()], rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@in_turn("name", NETWORKS)
 def test_a_network_on_the_cpu(name: str) -> None:
     require_right(network_of(operations, network, *NETWORKS[name]), *NETWORKS[name])
 
@@ -96,7 +97,7 @@ def test_a_network_on_a_gpu(name: str) -> None:
 
 @simulator.needs_numba_cuda
 @pytest.mark.xdist_group("simulated networks")
-@pytest.mark.parametrize("name", NETWORKS)
+@in_turn("name", NETWORKS)
 def test_a_network_on_the_simulator(name: str, simulated: dict[str, np.ndarray]) -> None:
     found = {part.removeprefix(f"{name}: "): values for part, values in simulated.items() if part.startswith(name)}
     require_right(found, *NETWORKS[name])

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from helpers.in_memory import run
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.errors import ScenarioError
@@ -93,7 +94,7 @@ def wall_with_a_face(integrator: str, conductivity: str, beside: str, film: str)
     return brick(25, integrator, conductivity, beside) + face
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("integrator", "conductivity", "beside", "film"),
     [
         *((explicit, "0.8", beside, CONSTANT) for explicit in ("euler", "rkl2") for beside in (INSULATED, RADIATING)),
@@ -157,7 +158,7 @@ def test_a_weather_file_is_the_expression_it_follows(tmp_path: Path) -> None:
     assert heat[0] == pytest.approx(heat[1], rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "key", "words"),
     [
         (wall("steady").replace("step = 12.0\n", ""), "time.integrator", "do not depend on t"),

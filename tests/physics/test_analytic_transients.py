@@ -13,6 +13,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 from helpers.in_memory import AXES, FACES, Run, RunOutcome, case, observed_order, rms
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed, flux, material
 from scipy.special import erfc, erfcx
 
@@ -47,8 +48,8 @@ SURFACES = {
 }
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize(("surface", "rise"), SURFACES.values(), ids=SURFACES)
+@in_turn("face", FACES)
+@in_turn(("surface", "rise"), SURFACES.values(), ids=SURFACES)
 def test_a_semi_infinite_solid_is_heated_through_its_surface(
     run: Run, surface: dict, rise: Callable[[np.ndarray], np.ndarray], face: str
 ) -> None:

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.physics.boundary.condition import FaceCondition
 from heatsim.scenario.boundary import KINDS, Boundary, kind_name
@@ -27,7 +28,7 @@ def values(name: str) -> np.ndarray:
     return np.array([[GIVEN[name]]])
 
 
-@pytest.mark.parametrize("kind", CONSTANT, ids=kind_name)
+@in_turn("kind", CONSTANT, ids=kind_name)
 def test_the_affine_map_and_the_surface_terms_pass_the_same_heat(kind: type[FaceCondition]) -> None:
     condition, resistance, T = made(kind), np.array([0.03]), 300.0
     a, b = condition.affine(values, resistance)
@@ -39,7 +40,7 @@ def test_the_affine_map_and_the_surface_terms_pass_the_same_heat(kind: type[Face
     assert bool(np.any(expected)) == condition.PASSES_HEAT
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=kind_name)
+@in_turn("kind", KINDS, ids=kind_name)
 def test_a_kind_has_an_example_and_describes_its_inputs(kind: type[FaceCondition]) -> None:
     assert kind.__name__ in {section.name for section in SECTIONS}
     condition = made(kind, whole=True)

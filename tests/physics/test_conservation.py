@@ -8,6 +8,7 @@ from math import pi, prod
 import numpy as np
 import pytest
 from helpers.in_memory import AXES, Recording, Run, RunOutcome, both, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 CELLS, SIZE = (7, 6, 5), (0.7, 0.5, 0.4)
@@ -55,8 +56,8 @@ THREE_KINDS = {"fixed, flux and convection": on_axes(x="fixed", y="flux", z="con
 BOUNDARIES = {**ALONE, **PAIRS, **EVERYWHERE, **THREE_KINDS}
 
 
-@pytest.mark.parametrize("precision", TOLERANCE)
-@pytest.mark.parametrize("boundary", BOUNDARIES.values(), ids=BOUNDARIES)
+@in_turn("precision", TOLERANCE)
+@in_turn("boundary", BOUNDARIES.values(), ids=BOUNDARIES)
 def test_the_ledger_closes_with_every_kind_of_boundary(run: Run, boundary: dict, precision: str) -> None:
     energy = run(body(boundary=boundary, precision=precision)).energy
     assert abs(energy.relative_residual) < TOLERANCE[precision]
@@ -75,8 +76,8 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("precision", TOLERANCE)
-@pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES)
+@in_turn("precision", TOLERANCE)
+@in_turn("sources", SOURCES.values(), ids=SOURCES)
 def test_the_ledger_closes_with_every_kind_of_source(run: Run, sources: list, precision: str) -> None:
     energy = run(body(sources=sources, boundary=THREE_KINDS["fixed, flux and convection"], precision=precision)).energy
     assert abs(energy.relative_residual) < TOLERANCE[precision]
@@ -151,7 +152,7 @@ def test_an_insulated_body_of_one_material_keeps_its_mean_and_ends_at_it(run: Ru
     assert np.abs(outcome.temperature - mean).max() < left
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "boundary", [ALONE["insulated along x"], on_axes(x="periodic"), on_axes(x="periodic", y="periodic", z="periodic")]
 )
 def test_extremes_never_grow_in_a_closed_box(run: Run, boundary: dict) -> None:
@@ -174,7 +175,7 @@ def test_temperatures_stay_between_those_of_the_start_and_the_surroundings(run: 
     assert outcome.temperature.min() < 20.0  # colder than anything at the start
 
 
-@pytest.mark.parametrize("axis", AXES)
+@in_turn("axis", AXES)
 def test_heat_flows_in_at_the_hot_face_and_out_at_the_cold_one(run: Run, axis: str) -> None:
     energy = run(
         body(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.in_memory import Run, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 MATERIALS = {"steel": material(45.0, 7850.0, 460.0), "wood": material([0.3, 0.15, 0.11], 600.0, 1700.0)}
@@ -23,9 +24,9 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("regions", BODIES.values(), ids=BODIES)
-@pytest.mark.parametrize("boundary", SURROUNDINGS.values(), ids=SURROUNDINGS)
+@in_turn("precision", ["float64", "float32"])
+@in_turn("regions", BODIES.values(), ids=BODIES)
+@in_turn("boundary", SURROUNDINGS.values(), ids=SURROUNDINGS)
 def test_a_constant_stays_constant_to_the_bit(run: Run, boundary: dict, regions: list, precision: str) -> None:
     body = {"materials": MATERIALS, "regions": regions, "initial": TEMPERATURE}
     text = case((7, 6, 5), 2e4, **body, boundary=boundary, precision=precision)

@@ -13,6 +13,7 @@ from build_up_cases import INTEGRATORS, Table, box, grid, layers, material, run,
 from heatsim_kernels.stencil.coefficients import Forcing
 from helpers import in_memory
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed
 
 import heatsim
@@ -67,8 +68,8 @@ RINGS: Table = {
 }
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-@pytest.mark.parametrize("body", [BALL, RINGS], ids=["ball", "rings"])
+@in_turn("integrator", INTEGRATORS)
+@in_turn("body", [BALL, RINGS], ids=["ball", "rings"])
 def test_a_contact_in_temperature_and_time_is_that_of_a_number(body: Table, integrator: str) -> None:
     """Heat that passes from cell to cell as the resistance of the moment has it, against a conductance of the grid."""
     number, state = (
@@ -165,7 +166,7 @@ def test_a_contact_that_changes_has_the_same_bits_on_a_gpu(kernel: str) -> None:
     assert np.array_equal(found.temperature, expected.temperature)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("resistance", "integrator", "message"),
     [
         ("1e-3*(T - 25)", "euler", "contacts.0.resistance: expected at least 0 m2 K/W, found -0.005"),
@@ -217,8 +218,8 @@ def bar(integrator: str, cells: Table | None = None, **sections: Any) -> str:
     )
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-@pytest.mark.parametrize("held", [{"coefficient": 8.0}, {"resistance": 0.125}])
+@in_turn("integrator", INTEGRATORS)
+@in_turn("held", [{"coefficient": 8.0}, {"resistance": 0.125}])
 def test_an_ambient_beyond_the_end_of_a_bar_is_convection_at_its_end(integrator: str, held: Table) -> None:
     at_face = run(bar(integrator, boundary={"x_min": fixed(0.0), "x_max": convection(8.0, 60.0)}))
     within = run(
@@ -270,7 +271,7 @@ def hollow_block(integrator: str) -> str:
     )
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@in_turn("integrator", INTEGRATORS)
 def test_the_ledger_closes_with_ambients_on_all_sides(integrator: str) -> None:
     state = run(hollow_block(integrator))
     energy, problem = state.energy, state.problem

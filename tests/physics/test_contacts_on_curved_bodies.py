@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from build_up_cases import Table, grid, material, run, scenario
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import fixed
 
 RESISTANCE, POWER, RADIUS = 0.01, 5.0, 0.009
@@ -38,7 +39,7 @@ def test_a_heated_ball_has_the_exact_rise(cells: int, error: float) -> None:
     assert abs(state.energy.relative_residual) < 1e-9
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("shape", "area"),
     [
         ({"where": "(x - 0.01)**2 + (y - 0.01)**2 < 0.008**2"}, 2 * np.pi * 0.008 * 0.02),

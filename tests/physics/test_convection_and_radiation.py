@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 from scipy.optimize import brentq
 
@@ -40,7 +41,7 @@ def test_the_surface_balances_flux_convection_and_radiation(tmp_path: Path) -> N
     assert abs(done.info["energy"]["relative_residual"]) < 1e-6
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rkl2", "implicit"])
+@in_turn("integrator", ["euler", "rkl2", "implicit"])
 def test_it_is_the_same_as_a_coefficient_in_temperature(tmp_path: Path, integrator: str) -> None:
     text = bar(f"end = 10.0\nintegrator = '{integrator}'").replace("293.15", "900.0")
     radiating = f"{FILM} + {EMISSIVITY}*{SIGMA}*(T**2 + {AMBIENT}**2)*(T + {AMBIENT})"

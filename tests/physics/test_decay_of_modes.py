@@ -12,6 +12,7 @@ from math import ceil, exp, pi, sin
 import numpy as np
 import pytest
 from helpers.in_memory import AXES, Run, both, case, observed_order, problem_of, rms
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import INSULATED, PERIODIC, convection, fixed, material
 from scipy.optimize import brentq
 
@@ -66,7 +67,7 @@ def continuous_rate(mode: dict) -> float:
     return sum(CONDUCTIVITY[axis] * wave_number(axis, shape, m) ** 2 for axis, (shape, m) in mode.items())
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@in_turn("mode", MODES.values(), ids=MODES)
 def test_a_mode_decays_by_its_exact_discrete_factor(run: Run, mode: dict) -> None:
     cells = {"x": 30, "y": 28, "z": 24}
     outcome = run(mode_case(mode, cells, end=1.0 / continuous_rate(mode)))
@@ -76,7 +77,7 @@ def test_a_mode_decays_by_its_exact_discrete_factor(run: Run, mode: dict) -> Non
     np.testing.assert_allclose(outcome.temperature, factor * outcome.initial, rtol=0, atol=1e-10 * factor)
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@in_turn("mode", MODES.values(), ids=MODES)
 def test_a_mode_decays_at_its_continuous_rate_to_second_order(run: Run, mode: dict) -> None:
     """The step shrinks with h^2, from 0.8 of the limit (a third of it would be of 4th order in 1-D)."""
     end = 0.5 / continuous_rate(mode)
@@ -98,8 +99,8 @@ def robin_wave_number(biot: float) -> float:
     return float(brentq(lambda w: w * np.sin(w) - biot * np.cos(w), 0.0, pi / 2))
 
 
-@pytest.mark.parametrize("biot", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("axis", AXES)
+@in_turn("biot", [0.1, 1.0, 20.0])
+@in_turn("axis", AXES)
 def test_a_mode_between_insulation_and_convection_decays_at_its_rate_to_second_order(
     run: Run, axis: str, biot: float
 ) -> None:
@@ -113,7 +114,7 @@ def test_a_mode_between_insulation_and_convection_decays_at_its_rate_to_second_o
     assert observed_order([1 / n for n in counts], errors) == pytest.approx(2.0, abs=0.1)
 
 
-@pytest.mark.parametrize("face", ["x_min", "y_max", "z_min"])
+@in_turn("face", ["x_min", "y_max", "z_min"])
 def test_the_convective_mode_of_the_grid_decays_by_its_exact_factor(run: Run, face: str) -> None:
     """cos(w s) with ghost = (1 - U h) T at s = 1, U = 1/(1/hc + h/2): the discrete eigenvalue equation."""
     n, coefficient = 15, 4.0

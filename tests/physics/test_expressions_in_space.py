@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.adaptive_means import cell_means
@@ -45,9 +46,11 @@ def density(text: str, body: str = CUBE) -> Problem:
 
 
 def power(of: Problem, time: float = 0.0) -> float:
-    """What sources with fields release at a time, W."""
-    of.volume_sources.field(time)
-    return of.volume_sources.field_power() * float(of.volume_sources.scale(np.array([time]))[0])
+    """What sources with fields and windows release at a time, W."""
+    sources, when = of.volume_sources, np.array([time])
+    sources.field(time)
+    in_windows = sum(each.power for each in (sources.window_sources(when) or ((),))[0])
+    return sources.field_power() * float(sources.scale(when)[0]) + in_windows
 
 
 BALL = "exp(-((x - 0.43)**2 + (y - 0.52)**2 + (z - 0.61)**2)/0.003**2)"
@@ -69,7 +72,7 @@ NARROW = {  # an expression, and its integral over the unit cube, or over the di
 }
 
 
-@pytest.mark.parametrize(("text", "integral"), NARROW.values(), ids=NARROW)
+@in_turn(("text", "integral"), NARROW.values(), ids=NARROW)
 def test_a_power_density_is_released_in_full(text: str, integral: float) -> None:
     assert power(density(text)) == pytest.approx(integral, rel=2e-3 if "sqrt((x-0.43" in text else 3e-4)
 
@@ -108,7 +111,7 @@ MOVING = (
 )
 
 
-@pytest.mark.parametrize("text", MOVING)
+@in_turn("text", MOVING)
 def test_means_of_what_moves_do_not_depend_on_which_times_are_found_together(text: str) -> None:
     value, edges = Expression.parse(text, frozenset("xyzt")), np.linspace(0.0, 1.0, 13)
     cells, times = Cells({"z": np.array([0.0, 1.0]), "y": edges, "x": edges}), 0.37 * np.arange(24)
@@ -155,8 +158,8 @@ SMOOTH = {  # an expression, and its primitive along x, y and z in products of o
 }
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 5), (36, 32, 34)])
-@pytest.mark.parametrize(("text", "primitive"), SMOOTH.values(), ids=SMOOTH)
+@in_turn("shape", [(3, 4, 5), (36, 32, 34)])
+@in_turn(("text", "primitive"), SMOOTH.values(), ids=SMOOTH)
 def test_smooth_expressions_have_their_means_on_coarse_and_fine_grids(text, primitive, shape) -> None:  # type: ignore[no-untyped-def]
     edges = [np.linspace(0.0, 1.0, n + 1) ** power for n, power in zip(shape, (1.0, 1.3, 1.0), strict=True)]
     z, y, x = np.meshgrid(*edges, indexing="ij")
@@ -185,7 +188,7 @@ def test_noise_of_an_initial_temperature_stays_at_the_centres() -> None:
     assert field.std() == pytest.approx(sqrt(1 / 12), rel=0.3)
 
 
-@pytest.mark.parametrize("shape", [(6, 8, 10), (1, 60, 60), (1, 150, 150)])
+@in_turn("shape", [(6, 8, 10), (1, 60, 60), (1, 150, 150)])
 def test_a_crease_between_centres_of_many_cells_is_not_missed(shape: tuple[int, ...]) -> None:
     """A ridge along x y = 0.2 on a slope: the integral of its profile over s = x y has the weight -ln s."""
     cells = Cells({axis: np.linspace(0.0, 1.0, n + 1) for axis, n in zip("zyx", shape, strict=True)})
@@ -202,8 +205,8 @@ FLUXES = {
 }
 
 
-@pytest.mark.parametrize("cells", ["[10, 8, 6]", "[10, 1, 6]", "[1, 1, 6]"])
-@pytest.mark.parametrize(("text", "integral"), FLUXES.values(), ids=FLUXES)
+@in_turn("cells", ["[10, 8, 6]", "[10, 1, 6]", "[1, 1, 6]"])
+@in_turn(("text", "integral"), FLUXES.values(), ids=FLUXES)
 def test_a_flux_brings_its_heat_through_faces_of_any_size(text: str, integral: float, cells: str) -> None:
     given = problem(f'{CUBE.replace("[10, 8, 6]", cells)}\n[boundary]\nz_max = {{ kind = "flux", flux = "{text}" }}\n')
     faces = given.boundary_faces
@@ -271,7 +274,7 @@ BOUNDED = (
 )
 
 
-@pytest.mark.parametrize("text", BOUNDED)
+@in_turn("text", BOUNDED)
 def test_bounds_enclose_all_values(text: str) -> None:
     value = Expression.parse(text, frozenset("xyz"))
     random = np.random.default_rng(5)

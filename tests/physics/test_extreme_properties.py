@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import SMALL
 
 from heatsim.errors import ScenarioError
@@ -12,7 +13,7 @@ from heatsim.problem import build_problem
 from heatsim.scenario import loads
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("capacity", "latent", "message"),
     [
         ("'T**20'", "", "materials.copper.heat_capacity: expected values > 0"),

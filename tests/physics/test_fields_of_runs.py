@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from build_up_cases import box, grid, layers, material, run, scenario
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed
 
 from heatsim.errors import ScenarioError
@@ -108,7 +109,7 @@ def test_where_conductivity_follows_temperature_the_flux_is_that_of_the_ledger()
 UP_AND_DOWN = "10 if t < 1 else -20"  # K/s, from 20 degC on: 30 degC after 1 s, 10 degC after 2 s
 
 
-@pytest.mark.parametrize(("integrator", "near"), [("euler", 1e-9), ("implicit", 0.6), ("rkl2", 0.6)])
+@in_turn(("integrator", "near"), [("euler", 1e-9), ("implicit", 0.6), ("rkl2", 0.6)])
 def test_a_run_keeps_peaks_times_above_and_cooling_rates(tmp_path: Path, integrator: str, near: float) -> None:
     """near: K; the step that ends where the source jumps sees some of the jump, unless it is explicit."""
     text = scenario(
@@ -163,7 +164,7 @@ def test_what_melts_and_freezes_again_tells_how_much_and_how_fast(tmp_path: Path
     assert ((rate >= 20 / 3 - 1e-6) & (rate <= 20)).all()
 
 
-@pytest.mark.parametrize(("through", "warned"), [(None, True), (25, True), (26, True), (23.9, False), (30, False)])
+@in_turn(("through", "warned"), [(None, True), (25, True), (26, True), (23.9, False), (30, False)])
 def test_cooling_rates_where_a_material_freezes_are_warned_of(through: float | None, warned: bool) -> None:
     melting = {**material(1e-6, 1.0), "latent": {"heat": 4.0, "solidus": 24.0, "liquidus": 26.0}}
     output = {"fields": ["cooling_rate"], **({} if through is None else {"cooling_through": through})}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from build_up_cases import Table, grid, material, run, scenario
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 
 from heatsim.problem import Problem
 
@@ -73,15 +74,15 @@ def test_a_heated_ball_in_cylindrical_coordinates_has_the_exact_rise(cells: int,
     assert state.temperature().max() - 20.0 == pytest.approx(POWER / (AIR["coefficient"] * SPHERE), rel=error)
 
 
-@pytest.mark.parametrize(("cells", "error"), [(20, 0.03), (40, 0.015)])
-@pytest.mark.parametrize("direction", [(0, 0, 1), (1, 0, 0), (1, 1, 0), (1, 2, 3)])
+@in_turn(("cells", "error"), [(20, 0.03), (40, 0.015)])
+@in_turn("direction", [(0, 0, 1), (1, 0, 0), (1, 1, 0), (1, 2, 3)])
 def test_rods_in_any_direction_have_their_area(cells: int, error: float, direction: tuple[float, float, float]) -> None:
     """`cells` a diameter. Those at the rims of oblique ends have fewer faces than their shadows: first order."""
     shape, exact = rod(0.01, direction)
     assert area(problem_of(in_air(cube(2 * cells), shape))) == pytest.approx(exact, rel=error)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("condition", "exact"),
     [
         ("(x - 0.01)**2 + (y - 0.01)**2 + (z - 0.01)**2 <= 0.009**2", SPHERE),
@@ -123,7 +124,7 @@ def test_a_cube_from_an_stl_file_is_the_box_to_the_bit(tmp_path: Path) -> None:
     same_to_the_bit(problem_of(in_air(cube(10), {"stl": str(tmp_path / "box.stl")})), problem_of(in_air(cube(10), BOX)))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "condition",
     [
         "0.004 < x < 0.012 and 0.002 < y < 0.014 and z > 0.006",
@@ -172,7 +173,7 @@ def test_the_film_of_an_oblique_cell_and_the_flux_through_it_are_exact() -> None
 CONSTANT = {"T": [0.0, 200.0], "value": [1e5, 1e5]}  # which is computed as what depends on temperature
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("integrator", "end", "copper"),
     [
         ("euler", 0.01, COPPER),

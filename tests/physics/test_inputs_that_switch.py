@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.in_memory import case, problem_of
+from helpers.in_turn import in_turn
 from helpers.plain_stages import plain_field
 from helpers.scenario_texts import flux, material
 
@@ -30,8 +31,8 @@ def source(power: str, key: str = "power") -> dict[str, Any]:
     return {"sources": [{key: power}]}
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rkl2", "implicit"])
-@pytest.mark.parametrize(
+@in_turn("integrator", ["euler", "rkl2", "implicit"])
+@in_turn(
     ("heated", "expected"),
     [
         (source("1e4 if t > 20 and t < 20.001 else 0"), 10.0),
@@ -70,7 +71,7 @@ def test_explicit_steps_end_where_an_input_switches() -> None:
     assert bar("euler", **source("10 if t < 33.3 else 0")).event_times == (33.3,)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "expected"),
     [
         ("1 if t > 100 and t < 100.001 else 0", [100.0, 100.001]),

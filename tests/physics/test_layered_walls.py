@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.in_memory import AXES, Recording, Run, RunOutcome, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed, flux, material
 
 HOT, COLD = 100.0, 20.0
@@ -44,9 +45,9 @@ def profile(outcome: RunOutcome, axis: str) -> np.ndarray:
     return lines[:, 0]
 
 
-@pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("layers", LAYERS.values(), ids=LAYERS)
+@in_turn("axis", AXES)
+@in_turn("side", SIDES)
+@in_turn("layers", LAYERS.values(), ids=LAYERS)
 def test_a_composite_wall_obeys_series_resistances(run: Run, layers: tuple, side: str, axis: str) -> None:
     coefficient, h = SIDES[side], 1 / CELLS
     faces = (fixed(t) if side == "fixed" else convection(coefficient, t) for t in (HOT, COLD))
@@ -71,7 +72,7 @@ def test_a_composite_wall_obeys_series_resistances(run: Run, layers: tuple, side
         first += n
 
 
-@pytest.mark.parametrize("axis", AXES)
+@in_turn("axis", AXES)
 def test_a_flux_through_a_wall_sets_its_gradient(run: Run, axis: str) -> None:
     boundary = {f"{axis}_min": flux(30.0), f"{axis}_max": fixed(COLD)}
     temperatures = profile(run(wall(((2.0, 3), (0.5, 5)), axis, boundary)), axis)

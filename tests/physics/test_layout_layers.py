@@ -129,3 +129,9 @@ def test_a_layer_that_cells_do_not_hold_is_told_with_both_volumes(scenario_with:
     block = 'floorplan = {{ file = "plan.flp", unit = "{}", z = [1e-6, 3e-6] }}'
     assert told(block.format("a")) == ""
     assert "in place of the 4e-17 m3" in told(block.format("b"), "[20, 30, 4]")
+    scenario_with("").with_name("plan.flp").write_text(
+        "a 10e-6 20e-6 0.0 0.0\nb 10e-6 20e-6 5e-6 5e-6\nc 1e-6 1e-6 0 0\n"
+    )
+    all_of_them = told('floorplan = { file = "plan.flp", z = [1e-6, 3e-6] }')  # what they share counts once
+    assert "overlap" in all_of_them
+    assert "in place of" not in all_of_them

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import case, convection, material
 
 import heatsim
@@ -39,7 +40,7 @@ HOTTEST = '\n[output]\nresults = [{ name = "hottest", of = "mean(T)", over = "ti
 HOTTEST += '{ name = "most", of = "max(T)", over = "time" }]\n'
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_the_peak_of_a_short_pulse_is_found(integrator: str, tmp_path: Path) -> None:
     """Of all looks each 432 s of a day none is near it. The mean over the day is energy times resistance."""
     done = run(cube(integrator, PULSE, DAY, HOTTEST), tmp_path)
@@ -50,13 +51,13 @@ def test_the_peak_of_a_short_pulse_is_found(integrator: str, tmp_path: Path) -> 
     assert done.info["results"]["hottest"] == pytest.approx(mean, rel=0.03)
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_a_pulse_shorter_than_a_step_warms_as_any(integrator: str, tmp_path: Path) -> None:
     done = run(cube(integrator, "3e7 if abs(t - 40000.05) < 0.005 else 0", DAY, HOTTEST), tmp_path)
     assert done.info["results"]["most"] == pytest.approx(3e5 / CAPACITY, rel=0.03)
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_a_row_shorter_than_a_step_warms_as_any(integrator: str, tmp_path: Path) -> None:
     """A triangle of a hundredth of a second, in a file of a day."""
     (tmp_path / "power.csv").write_text("time,power\n0,0\n40000,0\n40000.005,6e7\n40000.01,0\n86400,0\n")
@@ -68,14 +69,14 @@ def test_a_row_shorter_than_a_step_warms_as_any(integrator: str, tmp_path: Path)
     assert done.info["results"]["most"] == pytest.approx(3e5 / CAPACITY, rel=0.03)
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_a_smooth_bump_shorter_than_a_step_warms_as_any(integrator: str, tmp_path: Path) -> None:
     bump = f"{3e5 / sqrt(pi)}*exp(-(t - 40000.3)**2)"
     done = run(cube(integrator, bump, DAY, HOTTEST), tmp_path)
     assert done.info["results"]["most"] == pytest.approx(3e5 / CAPACITY, rel=0.03)
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_the_top_of_a_wave_between_steps_is_found(integrator: str, tmp_path: Path) -> None:
     """P sin(w t) after the start has faded: the amplitude of a lumped body."""
     frequency = 2.0 * pi / 7200.0
@@ -85,7 +86,7 @@ def test_the_top_of_a_wave_between_steps_is_found(integrator: str, tmp_path: Pat
     assert amplitude * 0.9 < done.info["results"]["most"] < amplitude * start * 1.6
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@in_turn("integrator", METHODS)
 def test_a_run_ends_where_its_condition_begins_to_hold(integrator: str, tmp_path: Path) -> None:
     """Heated evenly and insulated: T = P t/C."""
     text = cube(integrator, "100", DAY, '\n[stop]\nwhen = "mean(T) > 1234.5 and max(T) > 3"\n')

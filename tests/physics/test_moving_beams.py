@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.field.window_source import window_heating_rate
 from helpers.in_memory import Run, case, problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
@@ -53,9 +54,9 @@ def watts(grid: CellGrid, beam: Any, place: tuple[float, float, float], degrees:
     return np.asarray(density * z[:, None, None] * y[:, None] * x)
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-@pytest.mark.parametrize("degrees", [0, 90, 180, 270, 33.0, 135.0])
-@pytest.mark.parametrize("beam", [gaussian(), gaussian(0.02, 1e-4), goldak(), goldak(a=0.04, ff=1.7)])
+@in_turn("grid", GRIDS.values(), ids=GRIDS)
+@in_turn("degrees", [0, 90, 180, 270, 33.0, 135.0])
+@in_turn("beam", [gaussian(), gaussian(0.02, 1e-4), goldak(), goldak(a=0.04, ff=1.7)])
 def test_the_power_of_a_beam_in_the_box_is_exact(grid: CellGrid, degrees: float, beam: Any) -> None:
     for place in ((1.7, 2.0, 1.0), (1.4321, 1.789, 0.93), (1.5, 1.5, 0.0)):
         assert watts(grid, beam, place, degrees).sum() == pytest.approx(1.0, rel=1e-12)
@@ -80,7 +81,7 @@ def test_a_gaussian_has_its_radius_at_one_over_e_squared_and_its_depth_at_one_ov
     assert middle[-1] / (0.02 * 0.02 * 0.01) == pytest.approx(density, rel=1e-2)
 
 
-@pytest.mark.parametrize("degrees", [0.0, 90.0, 40.0, 217.0])
+@in_turn("degrees", [0.0, 90.0, 40.0, 217.0])
 def test_a_goldak_source_is_the_double_ellipsoid_of_the_paper(degrees: float) -> None:
     """q = 6 sqrt(3) f P / (a b c pi sqrt(pi)) exp(-3 x^2/c^2 - 3 y^2/a^2 - 3 s^2/b^2), ahead and behind."""
     fine = CellGrid((40, 120, 120), (0.0, 0.0, 0.0), (0.025, 0.025, 0.025))
@@ -95,8 +96,8 @@ def test_a_goldak_source_is_the_double_ellipsoid_of_the_paper(degrees: float) ->
     np.testing.assert_allclose(power / fine.cell_volume, density, rtol=0, atol=0.02 * density.max())
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-@pytest.mark.parametrize("degrees", [1e-7, 33.0, 51.0, 89.0, 217.0])
+@in_turn("grid", GRIDS.values(), ids=GRIDS)
+@in_turn("degrees", [1e-7, 33.0, 51.0, 89.0, 217.0])
 def test_a_round_bell_is_the_same_whatever_its_heading(grid: CellGrid, degrees: float) -> None:
     """In the middle of the box and at its rim, where a part of it is lost."""
     for place in ((1.4321, 1.789, 0.93), (0.1, 1.9, 1.0)):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from build_up_cases import Table, grid, material, scenario
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 
 FINE, COARSE = 60, 10
 
@@ -56,7 +57,7 @@ def test_a_density_that_varies_is_told_by_its_volume() -> None:
     assert message.endswith("1.25 times its volume of 3.2e-07 m3")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "shape",
     [
         ball(0.003),
@@ -103,7 +104,7 @@ def test_a_coarse_patch_is_told_with_both_powers() -> None:
     assert "1.6 W enter in place of 1.9" in message
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("cells", "face"),
     [
         (FINE, patched(ROUND)),

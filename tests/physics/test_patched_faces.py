@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers.in_memory import Run, case, problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import Face, convection, fixed, flux, material
 
 from heatsim.errors import ScenarioError
@@ -58,7 +59,7 @@ def test_the_steady_profile_of_patches_is_that_of_two_rods(run: Run) -> None:
     assert outcome.temperature[0, 2] == pytest.approx(np.zeros(10), abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("face", "uneven"),
     [
         (patched(INSULATED, ("y < 0.5", flux(8.0))), True),
@@ -94,7 +95,7 @@ def test_a_condition_or_value_that_is_undefined_elsewhere_does_no_harm(run: Run)
     assert np.isfinite(entered(run, face))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("face", "message"),
     [
         (patched(INSULATED, ("y > 2", flux(1.0))), "boundary.x_min.patches.0.where: covers no cell of the face"),

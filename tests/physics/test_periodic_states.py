@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.errors import NotSettledError, ScenarioError
@@ -59,9 +60,7 @@ def exact(thickness: float, t: float, cells: int = 60) -> np.ndarray:
     return np.asarray(20.0 + 10.0 * (np.exp(1j * OMEGA * t) * depth).imag)
 
 
-@pytest.mark.parametrize(
-    ("integrator", "precision"), [("rkl2", "float32"), ("implicit", "float64"), ("euler", "float64")]
-)
+@in_turn(("integrator", "precision"), [("rkl2", "float32"), ("implicit", "float64"), ("euler", "float64")])
 def test_a_run_starts_from_the_wave_that_repeats(integrator: str, precision: str, tmp_path: Path) -> None:
     run = heatsim.run(loads(wall(integrator, precision=precision)), tmp_path / "run")
     found = heatsim.open(run.path).temperature.values[:, 0, 0]
@@ -114,7 +113,7 @@ def test_a_body_that_only_warms_has_no_state_that_repeats(tmp_path: Path) -> Non
         heatsim.run(loads(text), tmp_path / "run")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "key", "words"),
     [
         (wall("steady"), "time.periodic", "has no time"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from scipy.optimize import brentq
 
 from heatsim.problem import build_problem
@@ -110,7 +111,7 @@ def test_a_crystal_radiates_down_to_absolute_zero(tmp_path: Path) -> None:
     assert found["coldest"] == pytest.approx((1e-6 / 5.670374419e-8) ** 0.25, rel=1e-4)
 
 
-@pytest.mark.parametrize("flux", [1e-3, 1.0, 500.0])
+@in_turn("flux", [1e-3, 1.0, 500.0])
 def test_a_coefficient_of_a_small_difference_beside_a_flux(flux: float, tmp_path: Path) -> None:
     """h = 1.42 (dT/L)^0.25 has an infinite slope at the ambient: from a thousandth of a kelvin on it is right."""
     found = results(

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -81,9 +82,7 @@ def text(integrator: str = "euler", precision: str = "float64", head: str = MOIS
     return head + REST.format(integrator=integrator, precision=precision, fields=fields)
 
 
-@pytest.mark.parametrize(
-    ("integrator", "precision"), [("euler", "float32"), ("rkl2", "float64"), ("implicit", "float64")]
-)
+@in_turn(("integrator", "precision"), [("euler", "float32"), ("rkl2", "float64"), ("implicit", "float64")])
 def test_a_quantity_has_the_numbers_of_the_temperature_in_its_place(
     tmp_path: Path, integrator: str, precision: str
 ) -> None:
@@ -189,7 +188,7 @@ def test_a_quantity_has_no_mass() -> None:
         loads(MOISTURE + rest)
 
 
-@pytest.mark.parametrize("name", ["exp(x**2)", "[", "a{b}", "(peak", "*"])
+@in_turn("name", ["exp(x**2)", "[", "a{b}", "(peak", "*"])
 def test_a_name_that_is_none_is_told(name: str) -> None:
     """The names of its fields were looked up by it as a pattern: a traceback."""
     rest = REST.format(integrator="implicit", precision="float64", fields=FIELDS)

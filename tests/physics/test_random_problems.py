@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from random_problems.generator import generate, reference
 from random_problems.judge import judge
 from random_problems.materials import COPPER_C, COPPER_K
@@ -31,7 +32,7 @@ TELLING = {
 }
 
 
-@pytest.mark.parametrize("n", TELLING)
+@in_turn("n", TELLING)
 def test_temperatures_are_within_what_is_promised_or_told(n: int, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of expressions of the reference at temperatures that are not reached

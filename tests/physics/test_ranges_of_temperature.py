@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import Issue
 from heatsim.problem import build_problem
@@ -25,7 +26,7 @@ PULSE = "300 + 500*exp(-((t - 777.7)/0.001)**2)"
 WAVE = "300 + 50*sin(2*pi*t/31.25)"  # whose zeros are at 65 equally spaced times
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("inputs", "low", "high"),
     [
         (f'boundary.x_min = {{ kind = "fixed", temperature = "{PULSE}" }}', 300.0, 800.0),
@@ -63,7 +64,7 @@ def test_rows_of_files_count(tmp_path: Path) -> None:
         assert high * (1 - 1e-9) <= tables.bounds.reached[1] <= 1.05 * high
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "low", "high"),
     [
         (PULSE, 300.0, 800.0),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tomli_w
 from helpers.in_memory import both, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed, flux, material
 
 from heatsim.errors import ScenarioError
@@ -94,7 +95,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED)
+@in_turn(("text", "message"), REFUSED)
 def test_what_has_no_meaning_is_refused_with_its_place(text: str, message: str) -> None:
     assert refusal(text).startswith(message)
 

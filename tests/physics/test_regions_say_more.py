@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
@@ -54,7 +55,7 @@ def test_a_region_starts_at_its_own_temperature_where_it_stays() -> None:
 AMOUNTS = ("power = 3.0", 'power = "3 + t"', 'power_density = "1e4*(1 + 9*x)"', 'power_density = "1.2e4"')
 
 
-@pytest.mark.parametrize("amount", AMOUNTS)
+@in_turn("amount", AMOUNTS)
 def test_a_source_in_a_material_is_one_in_its_cells(amount: str) -> None:
     box = "region = { box = { lower = [0.0, 0.0, 0.0], upper = [0.05, 0.1, 0.025] } }"
     by_name = heat(problem(f'{TWO}[[sources]]\nmaterial = "tin"\n{amount}\n'))
@@ -75,7 +76,7 @@ def test_one_of_several_solids_in_a_file_is_heated(tmp_path: Path) -> None:
 L_SHAPE = "[[0, 0], [0.1, 0], [0.1, 0.025], [0.05, 0.025], [0.05, 0.1], [0, 0.1]]"
 
 
-@pytest.mark.parametrize("axis", "xyz")
+@in_turn("axis", "xyz")
 def test_a_polygon_covers_its_area_times_its_length(axis: str) -> None:
     polygon = f'polygon = {{ axis = "{axis}", points = {L_SHAPE}, from = 0.05 }}'
     scenario = loads(f"{MINIMAL}[[sources]]\nregion = {{ {polygon} }}\npower = 1.0\n")

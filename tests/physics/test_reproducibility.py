@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import in_memory
 from helpers.in_memory import Run, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 
 from heatsim.integrators import euler
@@ -43,8 +44,8 @@ def threads() -> Iterator[int]:
     numba.set_num_threads(before)
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("cells", SHAPES.values(), ids=SHAPES)
+@in_turn("precision", ["float64", "float32"])
+@in_turn("cells", SHAPES.values(), ids=SHAPES)
 def test_two_runs_give_the_same_bits(run: Run, cells: tuple[int, int, int], precision: str) -> None:
     one, two = (run(problem(cells, precision)) for _ in range(2))
     assert np.array_equal(one.temperature, two.temperature)
@@ -52,7 +53,7 @@ def test_two_runs_give_the_same_bits(run: Run, cells: tuple[int, int, int], prec
     assert one.energy.stored == two.energy.stored
 
 
-@pytest.mark.parametrize("cells", SHAPES.values(), ids=SHAPES)
+@in_turn("cells", SHAPES.values(), ids=SHAPES)
 def test_any_number_of_threads_gives_the_same_bits(threads: int, cells: tuple[int, int, int]) -> None:
     if threads == 1:
         pytest.skip("one thread is all there is")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
@@ -34,7 +34,7 @@ OVERRIDES = {
 }
 
 
-@pytest.mark.parametrize(("path", "precision"), RUNS, ids=lambda value: getattr(value, "stem", value))
+@in_turn(("path", "precision"), RUNS, ids=lambda value: getattr(value, "stem", value))
 def test_the_energy_ledger_closes(path: Path, precision: str) -> None:
     overrides = ["compute.device=cpu", f"compute.precision={precision}", *OVERRIDES.get(path.stem, [])]
     end = STEPS * build_problem(load(path, overrides)).largest_step

@@ -8,7 +8,9 @@ from math import sqrt
 import numpy as np
 import pytest
 import tomli_w
+from heatsim_kernels.field.window_source import window_heating_rate
 from helpers.in_memory import case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, material
 
 from heatsim.errors import NoGpuError, ScenarioError
@@ -40,8 +42,8 @@ def spread(field: np.ndarray, axis: int) -> float:
     return float(np.sqrt((along * at**2).sum() / along.sum()))
 
 
-@pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("sigma", [0.004, 0.011, 0.02, 0.03])
+@in_turn("name", FILTERS)
+@in_turn("sigma", [0.004, 0.011, 0.02, 0.03])
 def test_a_point_gets_the_width_asked_for_along_every_axis(name: str, sigma: float) -> None:
     """Also where cells are twice as tall as wide; a hundredth is asked for, and only a Gaussian's tails need it."""
     point = np.zeros((81, 81, 81))
@@ -80,9 +82,9 @@ PASSES = [
 ]
 
 
-@pytest.mark.parametrize("edges", ["reflect", "wrap"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("one", PASSES, ids=["gaussian", "box", "binomial", "mask"])
+@in_turn("edges", ["reflect", "wrap"])
+@in_turn("dtype", [np.float32, np.float64])
+@in_turn("one", PASSES, ids=["gaussian", "box", "binomial", "mask"])
 def test_reflected_and_periodic_edges_keep_the_mean(one: dict[str, object], dtype: type, edges: str) -> None:
     """All but a mask that is not its own mirror image, which only periodic edges keep."""
     field: np.ndarray = NOISE.astype(dtype)
@@ -148,13 +150,15 @@ def heaters(scenario: Scenario, time: float) -> tuple[float, np.ndarray]:
         rate += problem.coefficients.spread_over_cells(forcing.heat_table[0])
     if forcing.heat_field is not None:
         rate += forcing.heat_field * forcing.heat_scale[0]
+    for windows in forcing.window_sources:
+        rate += window_heating_rate(windows, problem.grid.shape)
     density = rate * problem.coefficients.spread_over_cells(problem.coefficients.capacity / problem.grid.cell_volume)
     assert problem.source_energy(forcing, 1.0, 1)[0] == pytest.approx(density.sum() * problem.grid.cell_volume)
     return float(density.sum() * problem.grid.cell_volume), density
 
 
-@pytest.mark.parametrize("edges", ["reflect", "wrap"])
-@pytest.mark.parametrize("chosen", [[0], [1], [0, 1], [0, 1, 2], [1, 3]], ids=str)
+@in_turn("edges", ["reflect", "wrap"])
+@in_turn("chosen", [[0], [1], [0, 1], [0, 1, 2], [1, 3]], ids=str)
 def test_smoothed_sources_keep_their_power_at_any_time(chosen: list[int], edges: str) -> None:
     """Sources in and out of time, across two materials of unlike heat capacity: density is smoothed, not warming."""
     sources = [HEATERS[number] for number in chosen]
@@ -174,7 +178,7 @@ def test_zero_edges_lose_what_they_carry_out() -> None:
     assert heaters(lost, 0.0)[0] < 0.95 * 7.0
 
 
-@pytest.mark.parametrize(("axis", "shape"), [("x", (27, 31)), ("y", (27, 40)), ("z", (31, 40))])
+@in_turn(("axis", "shape"), [("x", (27, 31)), ("y", (27, 40)), ("z", (31, 40))])
 def test_slices_are_smoothed_along_the_axes_that_they_have(axis: str, shape: tuple[int, int]) -> None:
     cut = {"axis": axis, "at": 0.1, "count": 1}
     document = tomllib.loads(with_passes().to_toml())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.in_memory import observed_order, run
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import case, material
 
 import heatsim
@@ -64,9 +65,7 @@ def test_it_decays_so_on_a_gpu_to_the_last_bit(kernel: str) -> None:
     assert np.array_equal(run(text, kernel).temperature, run(text).temperature)
 
 
-@pytest.mark.parametrize(
-    ("integrator", "order"), [("euler", 1.0), ("implicit", 2.0), ("backward-euler", 1.0), ("rkl2", 2.0)]
-)
+@in_turn(("integrator", "order"), [("euler", 1.0), ("implicit", 2.0), ("backward-euler", 1.0), ("rkl2", 2.0)])
 def test_errors_in_time_have_the_order_of_the_method(integrator: str, order: float) -> None:
     """A body without gradients cools to what pervades it."""
     keys: dict[str, Any] = {"integrator": integrator}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.in_memory import SAFETY, Recording, Run, both, case, problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 
 from heatsim.errors import NotFiniteError, ScenarioError
@@ -33,7 +34,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("boundary", "rate"), LIMITS.values(), ids=LIMITS)
+@in_turn(("boundary", "rate"), LIMITS.values(), ids=LIMITS)
 def test_the_limit_is_heat_capacity_over_the_sum_of_conductances(boundary: dict, rate: float) -> None:
     text = case((8, 5, 4), 1.0, size=(0.8, 1.0, 1.0), materials=MATERIALS, boundary=boundary)
     problem = problem_of(text)
@@ -176,7 +177,7 @@ WITHOUT_BOUND = {
 }
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("change", "key"),
     [
         ({"sources": [{"power_density": "exp(1e3*t)"}]}, "sources.0"),
@@ -190,8 +191,8 @@ def test_what_goes_bad_later_in_a_run_is_refused_before_it(change: dict, key: st
         problem_of(case(CELLS, 2.0, materials=MATERIALS, regions=REGIONS, **change))
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("sources", WITHOUT_BOUND.values(), ids=WITHOUT_BOUND)
+@in_turn("precision", ["float64", "float32"])
+@in_turn("sources", WITHOUT_BOUND.values(), ids=WITHOUT_BOUND)
 def test_a_source_without_bound_stops_the_run_and_keeps_earlier_records(
     run: Run, sources: list, precision: str
 ) -> None:

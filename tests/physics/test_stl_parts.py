@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 
 from heatsim.cli.main import main
 from heatsim.geometry.grid import CellGrid
@@ -160,7 +161,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD)
+@in_turn(("data", "message"), BAD.values(), ids=BAD)
 def test_a_file_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, data: bytes, message: str) -> None:
     output = told(scenario_of(tmp_path, data))
     assert "scenario.toml:19:" in output

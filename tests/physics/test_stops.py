@@ -6,6 +6,7 @@ from math import exp, log
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 import heatsim
@@ -58,7 +59,7 @@ def test_alternatives_hold_if_one_of_them_does() -> None:
     assert (second[0].statistic, second[0].comparison, second[0].limit) == ("mean", "<=", -3.0)
 
 
-@pytest.mark.parametrize("text", ["", "T < 5", "max(T)", "max(T) < x", "max(T) < 5 and", "max(T, a) < 5", "1 < max(T)"])
+@in_turn("text", ["", "T < 5", "max(T)", "max(T) < x", "max(T) < 5 and", "max(T, a) < 5", "1 < max(T)"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(ConditionError):
         parse_condition(text)

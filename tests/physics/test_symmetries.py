@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.in_memory import AXES, Run, both, case
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 MATERIALS = {"a": material([2.0, 1.0, 0.5], 2.0, 1.5), "b": material([0.2, 0.6, 0.4], 1.0, 0.5)}
@@ -111,7 +112,7 @@ def permuted(order: tuple[str, str, str]) -> str:
     )
 
 
-@pytest.mark.parametrize("order", list(permutations(AXES))[1:], ids="".join)
+@in_turn("order", list(permutations(AXES))[1:], ids="".join)
 def test_axes_are_treated_alike(run: Run, order: tuple[str, str, str]) -> None:
     original, turned = run(permuted(AXES)), run(permuted(order))
     arrays_axes = [2 - AXES.index(axis) for axis in reversed(order)]  # where z, y, x of the original went

@@ -11,6 +11,7 @@ import pytest
 import tomli_w
 from helpers import in_memory
 from helpers.in_memory import Run, case, observed_order
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 
 KELVIN = 273.15
@@ -105,7 +106,7 @@ def test_a_body_that_radiates_by_its_temperature_is_as_warm_as_its_heat_demands(
     np.testing.assert_allclose(done.temperature, exact, atol=1e-3)
 
 
-@pytest.mark.parametrize("ambient", [-50.0, "-50 + 150*t", "100 - 150*t"])
+@in_turn("ambient", [-50.0, "-50 + 150*t", "100 - 150*t"])
 def test_the_stable_step_counts_the_steepest_loss_at_all_times(ambient: float | str) -> None:
     """h = 2 + T/50 up to 100 and an ambient of -50 at times: slope of the loss 4 + 3 = 7 W/(m2 K)."""
     text = case(
@@ -118,7 +119,7 @@ def test_the_stable_step_counts_the_steepest_loss_at_all_times(ambient: float | 
     assert in_memory.problem_of(text).stability_limit == pytest.approx(1e4 / 7.0, rel=1e-3)
 
 
-@pytest.mark.parametrize("ambient", [20.1, 25.3, 36.7, -17.9, 0.7])
+@in_turn("ambient", [20.1, 25.3, 36.7, -17.9, 0.7])
 def test_a_power_of_the_excess_has_a_value_at_the_ambient_itself(ambient: float) -> None:
     face = convection(f"2*(T - ({ambient}))**0.25", ambient)
     problem = in_memory.problem_of(case([2, 1, 1], 1.0, initial=83.3, boundary={"x_max": face}))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from build_up_cases import box, grid, layers, material, observed_order, run, scenario
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed
 
 from heatsim.errors import ScenarioError
@@ -55,7 +56,7 @@ def test_anisotropic_conduction_is_of_order_two_on_a_stretched_grid_in_time_too(
     assert observed_order(counts, errors) == pytest.approx(2.0, abs=0.15)
 
 
-@pytest.mark.parametrize("axis", "xyz")
+@in_turn("axis", "xyz")
 def test_a_wall_of_layers_is_exact_however_it_is_cut(axis: str) -> None:
     cut = layers((0.02, 2), (0.003, 5), (0.05, 3))
     axes = [cut if name == axis else (0.5, 1) for name in "xyz"]
@@ -95,7 +96,7 @@ def test_equal_cells_given_by_their_edges_change_nothing() -> None:
     np.testing.assert_allclose(field(edges), field((1.0, 8)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("integrator", ["euler", "implicit", "steady"])
+@in_turn("integrator", ["euler", "implicit", "steady"])
 def test_the_ledger_closes_on_unequal_cells(integrator: str) -> None:
     state = run(
         scenario(

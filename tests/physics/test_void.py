@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from build_up_cases import Table, grid, material, run, scenario
 from helpers.in_memory import problem_of
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed
 
 import heatsim
@@ -43,9 +44,7 @@ def porous(pore: Table, integrator: str, solid: Table | None = None, **sections:
     return run(scenario(grid((0.5, 12), (0.4, 10), (0.6, 11)), materials, integrator, 2.0, **(common | sections)))
 
 
-@pytest.mark.parametrize(
-    ("integrator", "solid"), [("euler", None), ("rkl2", None), ("implicit", None), ("euler", OF_TEMPERATURE)]
-)
+@in_turn(("integrator", "solid"), [("euler", None), ("rkl2", None), ("implicit", None), ("euler", OF_TEMPERATURE)])
 def test_void_is_what_conducts_next_to_nothing(integrator: str, solid: Table | None) -> None:
     void, nearly = (porous(pore, integrator, solid) for pore in (VOID, material(1e-11)))
     ids = void.problem.material_ids()
@@ -124,7 +123,7 @@ def test_what_void_cuts_off_has_no_steady_state_where_it_is_heated() -> None:
         problem_of(cut_off(regions=[{"material": "solid"}, {"material": "pore", "where": "x < 0.2"}]))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("sections", "message"),
     [
         ({"sources": [{"power": 1.0, "material": "pore"}]}, "sources.0.material: expected the name of a material"),

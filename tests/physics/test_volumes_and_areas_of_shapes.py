@@ -7,6 +7,7 @@ from math import pi, sqrt
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
@@ -71,8 +72,8 @@ def area(given: Problem) -> float:
     return float(given.ambients.conductance.sum())
 
 
-@pytest.mark.parametrize("n", [10, 15, 20])
-@pytest.mark.parametrize(("shape", "true", "within"), SHAPES.values(), ids=SHAPES)
+@in_turn("n", [10, 15, 20])
+@in_turn(("shape", "true", "within"), SHAPES.values(), ids=SHAPES)
 def test_a_film_acts_on_the_true_area(shape: str, true: float, within: float, n: int) -> None:
     assert area(problem(BLOCK.format(n=n, shape=shape))) == pytest.approx(true, rel=within)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 import heatsim
@@ -17,7 +18,7 @@ precision = 'float64'
 """
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rkl2", "implicit"])
+@in_turn("integrator", ["euler", "rkl2", "implicit"])
 def test_a_ramp_from_a_file_is_the_ramp_of_an_expression(tmp_path: Path, integrator: str) -> None:
     rows = "time [min],wind,air [degC]\n0,1,20\n0.1,2,80\n1,3,620\n"
     (tmp_path / "weather.csv").write_text(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
+from helpers.in_turn import in_turn
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def drawn(chart: Chart) -> Axes:
     return axes
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("unit", "end", "step"), [("h", 48, 6), ("h", 24, 3), ("h", 72, 12), ("h", 12, 2), ("min", 120, 15), ("min", 30, 5)]
 )
 def test_hours_and_minutes_have_ticks_of_the_clock(unit: str, end: float, step: float) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from matplotlib.axes import Axes
 
 from heatsim.plots.pages import PlaneStyle
@@ -14,7 +15,7 @@ from heatsim.plots.slices import HotspotMark, draw_hotspots
 EXTENT = (0.0, 0.1, 0.0, 0.07)
 
 
-@pytest.mark.parametrize(("x", "y"), [(0.05, 0.035), (0.0, 0.07), (0.1, 0.07), (0.0, 0.0), (0.1, 0.0), (0.038, 0.07)])
+@in_turn(("x", "y"), [(0.05, 0.035), (0.0, 0.07), (0.1, 0.07), (0.0, 0.0), (0.1, 0.0), (0.038, 0.07)])
 def test_the_number_of_a_spot_is_written_within_the_plane(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, x: float, y: float
 ) -> None:

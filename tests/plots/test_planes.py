@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from matplotlib.contour import QuadContourSet
 
 from heatsim.pictures.options import PictureOptions
@@ -117,7 +118,7 @@ def test_labels_of_isotherms_lie_within_the_plane() -> None:
         assert place.y1 < box.y1
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("extremes", "limits", "colours"),
     [
         ([(0.2, 97.0)], (0.0, 97.0), "Reds"),

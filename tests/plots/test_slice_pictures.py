@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.plots.pages import PlaneStyle
@@ -43,7 +44,7 @@ def test_hot_cells_are_bright_and_the_first_row_is_at_the_bottom(tmp_path: Path)
     assert dark.size > 5 * yellow.size
 
 
-@pytest.mark.parametrize(("width", "height"), [(1.0, 1.0), (0.1, 0.01), (0.001, 0.01), (3.0, 1.0)])
+@in_turn(("width", "height"), [(1.0, 1.0), (0.1, 0.01), (0.001, 0.01), (3.0, 1.0)])
 def test_cells_are_square_whatever_the_shape_of_the_plate(tmp_path: Path, width: float, height: float) -> None:
     # A grey plate (no number) of a colour that nothing else on the page has.
     field = np.full((20, 20), np.nan)
@@ -53,20 +54,20 @@ def test_cells_are_square_whatever_the_shape_of_the_plate(tmp_path: Path, width:
     assert drawn == pytest.approx(width / height, rel=0.06)
 
 
-@pytest.mark.parametrize(("width", "height"), [(0.1, 0.01), (0.01, 0.1), (1.0, 1e-5), (1e-5, 1.0)])
+@in_turn(("width", "height"), [(0.1, 0.01), (0.01, 0.1), (1.0, 1e-5), (1e-5, 1.0)])
 def test_long_plates_make_no_huge_white_page(tmp_path: Path, width: float, height: float) -> None:
     picture = pixels(draw(tmp_path / "a.png", hot_corner(30, 30), width, height, dpi=100))
     assert min(picture.shape[:2]) < 450
     assert max(picture.shape[:2]) < 900
 
 
-@pytest.mark.parametrize("value", [0.0, 293.15, -40.0, 1e9, 1e-12])
+@in_turn("value", [0.0, 293.15, -40.0, 1e9, 1e-12])
 def test_a_constant_field_draws_without_warnings(tmp_path: Path, value: float) -> None:
     path = draw(tmp_path / "a.png", np.full((20, 20), value, np.float32), limits=(value, value))
     assert len(np.unique(pixels(path).reshape(-1, 3), axis=0)) > 50  # the colour bar is there
 
 
-@pytest.mark.parametrize("shape", [(1, 50), (50, 1), (1, 1), (2, 2), (3, 2000)])
+@in_turn("shape", [(1, 50), (50, 1), (1, 1), (2, 2), (3, 2000)])
 def test_any_shape_draws(tmp_path: Path, shape: tuple[int, int]) -> None:
     assert pixels(draw(tmp_path / "a.png", hot_corner(*shape) if shape != (1, 1) else np.full((1, 1), 350.0))).size
 

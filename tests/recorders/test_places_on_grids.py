@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import InputFileError
 from heatsim.geometry.grid import CellGrid, cell_index
@@ -24,7 +25,7 @@ def frame(field: np.ndarray, x: np.ndarray, y: np.ndarray, **changes: object) ->
     return SliceFrame(field=field, extent=(x[0], x[-1], y[0], y[-1]), **(values | changes))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("x", "index"), [(0.1, 0), (0.29, 0), (0.3, 1), (0.34, 1), (0.36, 2), (1.0, 2), (1.1, 2)])
+@in_turn(("x", "index"), [(0.1, 0), (0.29, 0), (0.3, 1), (0.34, 1), (0.36, 2), (1.0, 2), (1.1, 2)])
 def test_a_slice_cuts_the_cell_that_holds_its_place(x: float, index: int) -> None:
     assert cell_index(GRID, "x", x) == index
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, case, convection, fixed, material
 
 import heatsim
@@ -37,8 +38,8 @@ def reading(field: np.ndarray, grid: CellGrid, point: tuple[float, float, float]
     return float(np.broadcast_to(field, grid.shape).reshape(-1)[cells] @ weights)
 
 
-@pytest.mark.parametrize("x", [0.1, 0.12, 0.2, 0.25, 0.3, 0.325, 0.5, 0.675, 0.9, 1.0])
-@pytest.mark.parametrize("y", [0.0, 0.4, 1.0])
+@in_turn("x", [0.1, 0.12, 0.2, 0.25, 0.3, 0.325, 0.5, 0.675, 0.9, 1.0])
+@in_turn("y", [0.0, 0.4, 1.0])
 def test_a_linear_field_is_exact_between_unequal_centres_and_up_to_the_walls(x: float, y: float) -> None:
     field = 3 * UNEQUAL.centres("x") - 2 * UNEQUAL.centres("y")[:, None]
     assert reading(field, UNEQUAL, (x, y, 0.5)) == pytest.approx(3 * x - 2 * y, abs=1e-14)
@@ -49,8 +50,8 @@ def test_between_centres_of_one_medium_all_axes_are_interpolated() -> None:
     assert reading(x * y, PLANE, (2.2, 3.9, 0.5)) == pytest.approx(2.2 * 3.9)
 
 
-@pytest.mark.parametrize("grid", [ROW, TUBE], ids=["cartesian", "cylindrical"])
-@pytest.mark.parametrize("x", [2.1, 2.9, 3.0 - 1e-3, 3.0 + 1e-3, 3.4, 3.8])
+@in_turn("grid", [ROW, TUBE], ids=["cartesian", "cylindrical"])
+@in_turn("x", [2.1, 2.9, 3.0 - 1e-3, 3.0 + 1e-3, 3.4, 3.8])
 def test_on_either_side_of_a_jump_a_probe_follows_the_slope_of_its_side(grid: CellGrid, x: float) -> None:
     centres, border = grid.centres("x"), grid.origin[0] + 3.0
     field = np.where(centres < border, 100.0 - 2.0 * centres, 7.0 * centres)
@@ -65,7 +66,7 @@ def test_a_single_cell_of_a_medium_is_read_as_it_is() -> None:
         assert reading(field, ROW, (x, 0.5, 0.5), materials(0, 0, 1, 0, 0, 0), 2) == 50.0
 
 
-@pytest.mark.parametrize("place", [(3.4, 2.7), (3.9, 2.95), (3.9, 2.2), (1.2, 1.3)])
+@in_turn("place", [(3.4, 2.7), (3.9, 2.95), (3.9, 2.2), (1.2, 1.3)])
 def test_a_corner_of_another_medium_is_left_out(place: tuple[float, float]) -> None:
     """The other medium has the cells from x = 4 and y = 3 on, so that it is across a corner of the cell at (3, 2)."""
     ids = np.zeros((5, 6), int)

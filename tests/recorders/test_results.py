@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -111,7 +112,7 @@ def test_results_of_a_steady_state(tmp_path: Path) -> None:
     assert found["T"] > 300.0
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("old", "new", "key"),
     [
         ("mean(T, 'steel')", "mean(T, 'stel')", "output.results.0.of"),

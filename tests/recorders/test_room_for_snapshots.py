@@ -63,7 +63,7 @@ def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
     recorder.record(state)
     bad = state.temperature()
     bad[1, 0, 0] = np.inf
-    monkeypatch.setattr(state, "capture", lambda: lambda: bad)
+    monkeypatch.setattr(state, "capture", lambda: lambda room: bad)
     monkeypatch.setattr(state.field, "device", "cuda")  # where the time loop does not look before
     recorder.record(state)
     with pytest.raises(NotFiniteError, match="step 0, t = 0 s"):

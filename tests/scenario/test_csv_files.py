@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
@@ -29,10 +30,8 @@ def scenario(folder: Path, file: str, more: str) -> object:
     return loads(TEXT.format(more=more), folder / "case.toml")
 
 
-@pytest.mark.parametrize("column", ["", ', column = "time"', ', column = "time [h]"', ', column = "Time"'])
-@pytest.mark.parametrize(
-    "key", ["output.probes = [{{ name = 'a', at = [0, 0, 0], times = {} }}]", "output.energy = {{ times = {} }}"]
-)
+@in_turn("column", ["", ', column = "time"', ', column = "time [h]"', ', column = "Time"'])
+@in_turn("key", ["output.probes = [{{ name = 'a', at = [0, 0, 0], times = {} }}]", "output.energy = {{ times = {} }}"])
 def test_times_of_outputs_are_heard_in_hours(tmp_path: Path, key: str, column: str) -> None:
     table = f'{{ file = "data.csv"{column} }}'
     found = loads_times(tmp_path, key.format(table))

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
@@ -71,7 +72,7 @@ def columns(names):
 # --- what an expression means ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", WELL_CONDITIONED)
+@in_turn("text", WELL_CONDITIONED)
 def test_an_expression_means_what_python_means(text):
     values = parse(text)(**POINTS)
     assert values == pytest.approx([in_python(text, **point) for point in columns("xyt")], rel=1e-14, abs=0)
@@ -93,7 +94,7 @@ def test_arrays_broadcast_and_scalars_give_a_scalar():
     assert parse("7")().shape == ()
 
 
-@pytest.mark.parametrize("text", ["x", "x > 1", "7", "x + 1", "where(x > 1, x > 0, x > 2)"])
+@in_turn("text", ["x", "x > 1", "7", "x + 1", "where(x > 1, x > 0, x > 2)"])
 def test_results_are_float64_and_never_the_callers_array(text):
     x = np.array([1.0, 2.0])
     result = parse(text)(x=x)
@@ -112,7 +113,7 @@ def test_conditions_count_as_numbers_not_as_logic():
     assert parse("x and 2")(x=5.0) == 1.0
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "x", "expected"),
     [
         ("1/x", 0.0, math.inf),
@@ -137,7 +138,7 @@ def test_values_that_are_not_finite_come_out_without_a_warning(text, x, expected
     assert parse(text)(x=x) == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize("text", ["min(x, 1)", "min(1, x)", "max(x, 1)", "max(1, x)", "step(x)", "floor(x)", "x**2"])
+@in_turn("text", ["min(x, 1)", "min(1, x)", "max(x, 1)", "max(1, x)", "step(x)", "floor(x)", "x**2"])
 def test_a_nan_stays_a_nan(text):
     assert np.isnan(parse(text)(x=math.nan))
 
@@ -268,7 +269,7 @@ def test_travelling_waves_are_sums_of_products():
     assert sum(parts) == pytest.approx(float(wave(**point)), abs=1e-11)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "text",
     ["sin(x*t)", "x**t", "(x*t)**2", "1/(x + t)", "max(x, t)", "x if t > 1 else 0", "x < t", "T*x", "T"],
 )
@@ -297,7 +298,7 @@ def test_separation_stops_at_16_terms():
 # --- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "offset"),
     [
         ("__import__('os')", 11),
@@ -380,7 +381,7 @@ def test_what_is_not_allowed_is_refused_where_it_stands(text, offset):
     assert str(error) == error.message
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "text",
     [
         "-" * 3000 + "x",
@@ -434,7 +435,7 @@ def test_the_limits_are_2000_characters_400_nodes_and_a_depth_of_60():
     assert "60 deep" in refusal("-" * 60 + "x").message
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "text",
     [
         "min(" * 58 + "x" + ",x)" * 58,
@@ -461,7 +462,7 @@ def test_names_depend_on_where_the_expression_stands():
     assert refusal("os + 1", frozenset({"x", "os"})).offset == 0
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "suggestion"),
     [
         ("2*sinh(x)", "did you mean sin?"),

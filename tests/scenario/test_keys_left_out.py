@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.scenario import loads
 
@@ -39,9 +40,7 @@ def test_layers_of_equal_cells_are_an_ordinary_axis(minimal: str) -> None:
 GOLDAK = "[[sources]]\nbeam = {{ kind = 'goldak', path = 'a.csv', power = 1, a = 1, b = 1, cf = 1, cr = 3{} }}"
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"), [("", (0.5, 1.5)), (", ff = 0.6", (0.6, 1.4)), (", fr = 1.2, ff = 0.8", (0.8, 1.2))]
-)
+@in_turn(("given", "expected"), [("", (0.5, 1.5)), (", ff = 0.6", (0.6, 1.4)), (", fr = 1.2, ff = 0.8", (0.8, 1.2))])
 def test_fractions_that_are_left_out_have_no_jump_in_the_middle(
     minimal: str, given: str, expected: tuple[float, float]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
@@ -34,7 +35,7 @@ def test_there_are_forty_materials_of_all_kinds() -> None:
     assert set(wanted.split()) <= set(library())
 
 
-@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+@in_turn("file", FILES, ids=[file.stem for file in FILES])
 def test_every_number_has_a_source_a_licence_and_a_range(file: Path) -> None:
     tables = content(file)
     references = tables.pop("references")
@@ -54,7 +55,7 @@ def test_every_number_has_a_source_a_licence_and_a_range(file: Path) -> None:
     assert used == set(references)
 
 
-@pytest.mark.parametrize("name", sorted(library()))
+@in_turn("name", sorted(library()))
 def test_every_material_is_one_and_physical(name: str) -> None:
     text = MINIMAL.replace(COPPER, "").replace('"copper"', f'"{name}"')
     material = loads(text).materials[name]
@@ -98,7 +99,7 @@ def test_a_file_of_ones_own_is_a_library(tmp_path: Path) -> None:
 BARE = MINIMAL.replace(COPPER, "")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("name", "known"),
     [
         ("aluminum", "aluminium"),
@@ -117,7 +118,7 @@ def test_one_thing_by_another_name_is_that_of_the_library(name: str, known: str)
     assert find_warnings(found) == []
 
 
-@pytest.mark.parametrize(("name", "known"), [("steel", "carbon_steel"), ("Wood", "softwood"), ("air", "air_still")])
+@in_turn(("name", "known"), [("steel", "carbon_steel"), ("Wood", "softwood"), ("air", "air_still")])
 def test_a_name_of_several_things_is_one_of_them_with_a_warning(name: str, known: str) -> None:
     found = loads(BARE.replace('"copper"', f'"{name}"'))
     assert found.materials[name] == loads(BARE.replace('"copper"', f'"{known}"')).materials[known]
@@ -139,7 +140,7 @@ def test_what_is_defined_goes_before_the_library() -> None:
         loads(MINIMAL.replace('material = "copper"', 'material = "Copper"'))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("more", "message"),
     [
         (
@@ -157,7 +158,7 @@ def test_what_is_defined_goes_before_the_library() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("defined", [False, True])
+@in_turn("defined", [False, True])
 def test_a_material_that_no_region_has_is_told_at_its_line(more: str, message: str, defined: bool) -> None:
     with pytest.raises(ScenarioError, match=message):
         loads(f"{more}\n{MINIMAL if defined else BARE}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import load
@@ -37,7 +38,7 @@ def test_an_empty_list_of_regions_leaves_the_grid_uncovered(messages: Messages, 
     assert messages(text) == ["1:1: regions: expected at least one region, found none"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "message"),
     [
         ("a = 1\nb = " + "[" * 5000, "2:37: nested more than 32 deep"),

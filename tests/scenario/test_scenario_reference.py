@@ -6,8 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import tomli_w
+from helpers.in_turn import in_turn
 
 from heatsim.scenario import loads
 from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
@@ -32,7 +32,7 @@ def test_every_key_stands_in_the_reference_with_its_type_and_description() -> No
     assert all(len(row) == 6 and row[1].strip() and len(row[5]) > 3 for row in rows)
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=[section.name for section in SECTIONS])
+@in_turn("section", SECTIONS, ids=[section.name for section in SECTIONS])
 def test_every_example_is_part_of_a_valid_scenario(section: ReferenceSection) -> None:
     own = tomllib.loads(section.example)
     loads(tomli_w.dumps(own if "quantity" in own else tomllib.loads(SECTIONS[0].example) | own))

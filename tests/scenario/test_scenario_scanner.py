@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import tomli_w
+from helpers.in_turn import in_turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,7 +122,7 @@ def test_every_form_of_key_has_its_line_and_column() -> None:
     assert scan(TRICKY) == PLACES
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "place"),
     [
         ("a = 1\nb = " + "[" * 5000 + "]" * 5000, (2, 37)),

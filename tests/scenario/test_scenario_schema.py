@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.scenario import json_schema, loads, starter
 from heatsim.scenario.reference.schema import FILE_NAME
@@ -45,7 +46,7 @@ def test_the_schema_has_a_name_and_says_which_keys_are_needed() -> None:
     assert whole["required"] == ["grid", "time", "regions", "initial"]
 
 
-@pytest.mark.parametrize(("name", "field"), list(fields(json_schema())))
+@in_turn(("name", "field"), list(fields(json_schema())))
 def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: dict[str, Any]) -> None:
     assert field.get("description"), name
     kinds = [field, *field.get("anyOf", ()), field.get("items", {})]
@@ -89,7 +90,7 @@ def test_the_schema_knows_no_null_as_toml_has_none() -> None:
     assert "null" not in json.dumps(json_schema())
 
 
-@pytest.mark.parametrize("title", ["My plate", 'quotes " and \\ backslashes', "τ ≠ 0"])
+@in_turn("title", ["My plate", 'quotes " and \\ backslashes', "τ ≠ 0"])
 def test_the_starter_is_a_small_commented_scenario_that_loads(title: str) -> None:
     text = starter(title)
     scenario = loads(text)

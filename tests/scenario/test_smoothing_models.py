@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, masks
+from helpers.in_turn import in_turn
 
 from heatsim.scenario import find_warnings, loads
 from heatsim.scenario.smoothing import MAX_MASK_WIDTH, Kernel, Smoothing
@@ -32,7 +33,7 @@ def test_a_scenario_names_the_kernels_the_edges_and_the_widest_mask_that_there_a
     assert masks.MAX_MASK_WIDTH == MAX_MASK_WIDTH
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "text",
     [
         smoothing(),

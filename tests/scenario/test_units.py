@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
@@ -12,7 +13,7 @@ from heatsim.scenario import loads
 from heatsim.scenario.units import UnitError, convert, split_quantity
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "wanted", "value"),
     [
         ("2 mm", "m", 0.002),
@@ -37,9 +38,7 @@ def test_numbers_are_converted_exactly(text: str, wanted: str, value: float) -> 
     assert convert(*parts, wanted) == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "value"), [("25 degC", "K", 298.15), ("0 K", "degC", -273.15), ("212 °F", "degC", 100.0)]
-)
+@in_turn(("text", "wanted", "value"), [("25 degC", "K", 298.15), ("0 K", "degC", -273.15), ("212 °F", "degC", 100.0)])
 def test_temperatures_have_zeros_of_their_own_and_differences_do_not(text: str, wanted: str, value: float) -> None:
     parts = split_quantity(text)
     assert parts is not None
@@ -49,12 +48,12 @@ def test_temperatures_have_zeros_of_their_own_and_differences_do_not(text: str, 
             convert(*parts, "K")
 
 
-@pytest.mark.parametrize("text", ["5", "5*x", "2e-3", "5 if t < 1 else 2", "x m", "", "1e9999 m", "9" * 99 + " m"])
+@in_turn("text", ["5", "5*x", "2e-3", "5 if t < 1 else 2", "x m", "", "1e9999 m", "9" * 99 + " m"])
 def test_expressions_and_numbers_beyond_reason_are_no_quantities(text: str) -> None:
     assert split_quantity(text) is None
 
 
-@pytest.mark.parametrize("unit", ["W/m K", "m3000", "(m", "m)", "m/", "furlong", "m**", "()", "kg kg)("])
+@in_turn("unit", ["W/m K", "m3000", "(m", "m)", "m/", "furlong", "m**", "()", "kg kg)("])
 def test_what_is_no_unit_is_refused(unit: str) -> None:
     with pytest.raises(UnitError):
         convert("1", unit, "m")
@@ -69,7 +68,7 @@ def test_a_scenario_with_units_is_the_one_in_si(minimal: str) -> None:
     assert loads(with_units, overrides=["initial.temperature=25 degC"]).initial.temperature == 298.15
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("override", "said"),
     [("time.end=5 kg", '"kg" is a mass'), ("time.end=5 ss", 'did you mean "s"?'), ("time.end=-5 min", "which is -300")],
 )
@@ -78,8 +77,8 @@ def test_units_that_do_not_fit_are_refused(messages: Callable[..., list[str]], o
     assert said in message
 
 
-@pytest.mark.parametrize("number", ["1e400 mm", "-1e400 mm", "9e308 km", "1e309 degC"])
-@pytest.mark.parametrize(
+@in_turn("number", ["1e400 mm", "-1e400 mm", "9e308 km", "1e309 degC"])
+@in_turn(
     "key",
     [
         "grid.size.0",

@@ -13,6 +13,7 @@ import h5py
 import netCDF4
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from store.test_series import fill, read_with_vtk
 
 from heatsim.errors import InputFileError
@@ -31,9 +32,9 @@ def large(snapshot_of: MakeSnapshot) -> Snapshot:
     return replace(snapshot_of(SHAPE, 1), temperature=np.random.default_rng(0).random(SHAPE, np.float32))
 
 
-@pytest.mark.parametrize("compression", ["none", "fast", "small"])
-@pytest.mark.parametrize("dtype", [">f4", "f8", "u1"])
-@pytest.mark.parametrize("shape", [SHAPE, (1, 1, 7)])
+@in_turn("compression", ["none", "fast", "small"])
+@in_turn("dtype", [">f4", "f8", "u1"])
+@in_turn("shape", [SHAPE, (1, 1, 7)])
 def test_hdf5_itself_reads_what_threads_packed(
     tmp_path: Path, compression: Compression, dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.store.tables import CsvTable
 
@@ -23,7 +24,7 @@ def test_every_row_is_in_the_file_as_soon_as_it_is_appended(tmp_path: Path) -> N
     table.close()
 
 
-@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+@in_turn("kind", [float, np.float64, np.float32])
 def test_numbers_read_back_equal(tmp_path: Path, kind: type) -> None:
     numbers = [kind(value) for value in (0.1, 1 / 3, 1e-300 if kind is not np.float32 else 1e-30, 293.15)]
     table = CsvTable(tmp_path / "a.csv", list("abcd"))

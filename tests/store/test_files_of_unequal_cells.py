@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from helpers.in_turn import in_turn
 
 from heatsim.geometry.grid import CellGrid
 from heatsim.store.folder import RunFolder
@@ -36,7 +37,7 @@ def fill(folder: RunFolder, grid: CellGrid, count: int) -> tuple[list[np.ndarray
     return fields, material
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+@in_turn("grid", GRIDS.values(), ids=GRIDS)
 def test_a_snapshot_gives_back_its_grid_exactly(tmp_path: Path, grid: CellGrid) -> None:
     write_snapshot(tmp_path / "a.h5", Snapshot(grid, 0.0, 0, np.zeros(grid.shape)))
     read = read_snapshot(tmp_path / "a.h5")

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from helpers.in_turn import in_turn
 
 from heatsim.errors import InputFileError
 from heatsim.store.chunks import chunk_shape
@@ -89,9 +90,7 @@ def test_a_snapshot_that_links_to_another_file_is_not_followed(
         read_snapshot(tmp_path / "b.h5")
 
 
-@pytest.mark.parametrize(
-    "shape", [(256, 256, 256), (1, 1, 50), (1, 4000, 3000), (7, 1000, 900), (3, 5, 400_000), (100, 1, 1)]
-)
+@in_turn("shape", [(256, 256, 256), (1, 1, 50), (1, 4000, 3000), (7, 1000, 900), (3, 5, 400_000), (100, 1, 1)])
 def test_chunks_are_bricks_of_about_a_mebibyte(shape: tuple[int, int, int]) -> None:
     chunk = chunk_shape(shape, 4)
     size = 4 * np.prod(chunk)

@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import tifffile
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.errors import InputFileError
@@ -42,7 +43,7 @@ def refusal(path: Path, dataset: str | None = None, max_elements: int = 10_000) 
     return caught.value.message
 
 
-@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5", "a.hdf5", "a.png", "A.NPY"])
+@in_turn("name", ["a.npy", "a.npz", "a.h5", "a.hdf5", "a.png", "A.NPY"])
 def test_each_kind_reads_back_the_values_and_the_type(tmp_path: Path, name: str) -> None:
     path = write_sample(tmp_path / name.lower()).rename(tmp_path / name)
     array = read_array(path)
@@ -58,8 +59,8 @@ def test_hdf5_is_read_whether_pythons_output_is_buffered_or_not(
     assert np.array_equal(read_array(write_sample(tmp_path / "a.h5")).ravel(), VALUES.ravel())
 
 
-@pytest.mark.parametrize("dtype", ["bool", ">i2", ">f8", "<f4", "u8"])
-@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5"])
+@in_turn("dtype", ["bool", ">i2", ">f8", "<f4", "u8"])
+@in_turn("name", ["a.npy", "a.npz", "a.h5"])
 def test_arrays_come_in_native_byte_order_and_c_order(tmp_path: Path, name: str, dtype: str) -> None:
     values = np.asfortranarray(VALUES.astype(dtype))
     array = read_array(write_sample(tmp_path / name, values))
@@ -89,7 +90,7 @@ def test_a_dataset_name_for_a_file_of_one_array_is_refused(tmp_path: Path) -> No
     assert "remove dataset" in refusal(write_sample(tmp_path / "a.png"), "labels")
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".png"])
+@in_turn("suffix", [".npy", ".npz", ".h5", ".png"])
 def test_more_elements_than_allowed_are_refused(tmp_path: Path, suffix: str) -> None:
     path = write_sample(tmp_path / f"a{suffix}")
     assert read_array(path, max_elements=60).size == 60
@@ -117,7 +118,7 @@ def test_a_png_beyond_the_limit_of_pillow_is_refused(tmp_path: Path) -> None:
     assert refusal(path)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("mode", "colour", "expected", "dtype"),
     [
         ("L", 7, 7, "uint8"),
@@ -173,8 +174,8 @@ def test_pickles_and_types_that_are_no_numbers_are_refused(tmp_path: Path) -> No
         assert "numbers or bools were expected" in refusal(path)
 
 
-@pytest.mark.parametrize("link", [h5py.SoftLink("/sound"), h5py.ExternalLink("other.h5", "/labels")])
-@pytest.mark.parametrize("place", ["labels", "group/labels", "linked_group/labels"])
+@in_turn("link", [h5py.SoftLink("/sound"), h5py.ExternalLink("other.h5", "/labels")])
+@in_turn("place", ["labels", "group/labels", "linked_group/labels"])
 def test_soft_and_external_links_anywhere_on_the_way_are_refused(
     tmp_path: Path, link: h5py.SoftLink | h5py.ExternalLink, place: str
 ) -> None:
@@ -250,7 +251,7 @@ def outcome(path: Path) -> str:
     return "read"
 
 
-@pytest.mark.parametrize(("suffix", "count"), [(".npy", 300), (".npz", 300), (".png", 300), (".h5", 5)])
+@in_turn(("suffix", "count"), [(".npy", 300), (".npz", 300), (".png", 300), (".h5", 5)])
 def test_damaged_files_end_in_a_clear_refusal_or_an_array(tmp_path: Path, suffix: str, count: int) -> None:
     files = list(damaged_files(write_sample(tmp_path / f"a{suffix}"), count))
     with ThreadPoolExecutor(4) as pool:  # an HDF5 file is read in a process of its own, which takes a while
@@ -301,7 +302,7 @@ def test_planes_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.lowest
-@pytest.mark.parametrize("how", ["append", "loop", "at once", "lzw", "grey in colours"])
+@in_turn("how", ["append", "loop", "at once", "lzw", "grey in colours"])
 def test_pages_of_a_tiff_are_planes_however_they_were_written(how: str, tmp_path: Path) -> None:
     image, path = label_image(), tmp_path / "a.tif"
     if how == "append":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import HeatsimError, RequestError
 from heatsim.scenario.sweep_axes import axes_of_file, axis_of_table, axis_of_text, number_of, override_of
@@ -62,7 +63,7 @@ def test_a_file_has_a_run_in_each_line(tmp_path: Path) -> None:
         axes_of_file(path)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "message"),
     [
         ("h", "expected NAME=VALUES"),

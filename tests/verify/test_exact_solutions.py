@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 from scipy.integrate import quad, solve_bvp
 from scipy.special import erfc as scipy_erfc
 
@@ -34,7 +35,7 @@ def _mode(x: np.ndarray) -> np.ndarray:
     return modes.slab_mode(1.0, 3.0, 0.5)(x)
 
 
-@pytest.mark.parametrize(("solution", "diffusivity", "source"), TRANSIENTS.values(), ids=TRANSIENTS)
+@in_turn(("solution", "diffusivity", "source"), TRANSIENTS.values(), ids=TRANSIENTS)
 def test_a_transient_satisfies_the_heat_equation(solution: In1D, diffusivity: float, source: float) -> None:
     x, t, h, dt = np.linspace(0.2, 0.8, 7), 0.6, 2e-3, 1e-4
     rate = (solution(x, t + dt) - solution(x, t - dt)) / (2 * dt)
@@ -43,8 +44,8 @@ def test_a_transient_satisfies_the_heat_equation(solution: In1D, diffusivity: fl
     np.testing.assert_allclose(rate, diffusivity * bend + source, atol=1e-3 * np.abs(rate).max())
 
 
-@pytest.mark.parametrize("faces", [(3.0, 0.5), (0.0, 2.0), (math.inf, 4.0), (math.inf, math.inf), (0.0, math.inf)])
-@pytest.mark.parametrize("number", [1, 2, 5])
+@in_turn("faces", [(3.0, 0.5), (0.0, 2.0), (math.inf, 4.0), (math.inf, math.inf), (0.0, math.inf)])
+@in_turn("number", [1, 2, 5])
 def test_a_mode_meets_both_faces_and_has_its_number_of_zeros(faces: tuple[float, float], number: int) -> None:
     mode = modes.slab_mode(0.7, *faces, number)
     for face, place, inward in ((faces[0], 0.0, 1.0), (faces[1], 0.7, -1.0)):
@@ -93,7 +94,7 @@ def test_a_root_is_found_to_the_last_bits_or_refused() -> None:
         special_functions.bisect(lambda u: u + 1.0, 0.0, 2.0)
 
 
-@pytest.mark.parametrize(("sides", "far"), [((math.inf, 0.0), math.inf), ((0.0, 14.0), 14.0), ((2.0, 3.0), 0.0)])
+@in_turn(("sides", "far"), [((math.inf, 0.0), math.inf), ((0.0, 14.0), 14.0), ((2.0, 3.0), 0.0)])
 def test_a_rectangle_heated_along_one_side_satisfies_laplace_and_its_faces(
     sides: tuple[float, float], far: float
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 
 from heatsim.cli.main import main
 from heatsim.scenario import load
@@ -61,7 +62,7 @@ def test_every_problem_has_a_scenario_and_every_scenario_a_problem() -> None:
     assert len(files) == len(PROBLEMS)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@in_turn("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(problem: VerificationProblem) -> None:
     path = problem_runs.scenario_file(problem.name)
     schema, *lines = path.read_text(encoding="utf-8").splitlines()
@@ -70,7 +71,7 @@ def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(p
     assert tomllib.loads(path.read_text(encoding="utf-8"))["compute"] == {"precision": "float64"}
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@in_turn("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_nothing_is_wrong_with_a_scenario(problem: VerificationProblem) -> None:
     assert load(problem_runs.scenario_file(problem.name)).title
 

@@ -6,7 +6,7 @@ import gzip
 import struct
 
 import numpy as np
-import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.viewer.encoding import LEVELS, encode, passes, quantise
 
@@ -55,7 +55,7 @@ def _odd_shape(field: np.ndarray, axis: int, strides: tuple[int, int, int]) -> l
     return shape
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@in_turn("shape", SHAPES)
 def test_a_frame_comes_back_as_it_was(shape: tuple[int, int, int]) -> None:
     numbers = np.random.default_rng(len(shape)).integers(0, 2**16, shape).astype(np.uint16)
     packed = encode(numbers)

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
@@ -85,7 +86,7 @@ def test_coarse_frames_are_means_by_volume(run_of_a_ball: Path, tmp_path: Path) 
     assert [frame["time"] for frame in about(tmp_path / "page.html")["frames"]] == pytest.approx([0, 0.375, 0.5])
 
 
-@pytest.mark.parametrize(("spreads", "opens_at"), [([0, 5, 9, 8.9, 3], 3), ([0, 0], 1), ([7], 0), ([9, 4, 1], 0)])
+@in_turn(("spreads", "opens_at"), [([0, 5, 9, 8.9, 3], 3), ([0, 0], 1), ([7], 0), ([9, 4, 1], 0)])
 def test_a_page_opens_where_values_differ_most(spreads: list[float], opens_at: int) -> None:
     assert most_telling(spreads) == opens_at
 

@@ -6,18 +6,18 @@ A row for each problem, precision, integrator and tolerance.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, ReportLayout
+from heatsim.bench import harness
+from heatsim.bench.harness import Asked, Document
 from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
-from heatsim.bench.request import CommonRequest, check_time, command_line
 from heatsim.errors import RequestError
-from heatsim.integrators import INTEGRATORS, make_field
+from heatsim.integrators import make_field
+from heatsim.methods import METHODS
 from heatsim.plots.comparisons import draw_panels
 from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.problem import Problem, build_problem
@@ -26,7 +26,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, Timings, simulate
 from heatsim.tables import Row, TableColumn, Tell, number
 
-NAMES = tuple(name for name, each in INTEGRATORS.items() if not each.to_limit)
+NAMES = tuple(name for name, each in METHODS.items() if not each.to_limit)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)  # for integrators that control their error
 ALLOWED = 3.0  # errors over tolerances
 WARM_UP = 20.0  # stability limits that are run before, which compiles everything
@@ -35,94 +35,61 @@ DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
 MIN_SIZE = 32  # the layers of the stack are a 32nd of it
 
 
-@dataclass(frozen=True)
-class IntegratorOptions:
-    """A request with its defaults filled in. size: cells an axis; limit: seconds that a run may take."""
-
-    common: CommonRequest
-    size: int
-    problems: tuple[str, ...]
-    integrators: tuple[str, ...]
-    limit: float
-
-    def command(self) -> str:
-        """The command that does the same on this machine."""
-        chosen = {
-            "--size": self.size,
-            "--precision": self.common.precision_option,
-            "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
-            "--integrator": () if len(self.integrators) == len(NAMES) else self.integrators,
-            "--limit": self.limit,
-            "--figure": self.common.figure,
-        }
-        return command_line("integrators", self.common.device, chosen)
-
-
-def check_options(asked: dict[str, Any]) -> IntegratorOptions:
-    """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
-    common = CommonRequest.of(asked)
-    cells = asked["size"] or DEFAULT_SIZE[common.device]
+def check(asked: Asked) -> None:
+    """Check a request and fill in its defaults. Raises `RequestError`."""
+    cells = asked["size"] = asked["size"] or DEFAULT_SIZE[asked["device"]]
     if cells < MIN_SIZE or cells % MIN_SIZE:
         raise RequestError(f"--size {cells}: expected a multiple of {MIN_SIZE} cells")
-    return IntegratorOptions(
-        common,
-        cells,
-        problems=tuple(name for name in PROBLEMS if name in asked["problems"]) or tuple(PROBLEMS),
-        integrators=tuple(name for name in NAMES if name in asked["integrators"]) or NAMES,
-        limit=check_time("--limit", asked["limit"]),
-    )
+    harness.check_time("--limit", asked["limit"])
 
 
-def measure(options: IntegratorOptions, tell: Tell) -> BenchmarkDocument:
+def measure(asked: Asked, tell: Tell) -> Document:
     """Run each problem by each integrator to each tolerance."""
     rows = [
-        _row(options, PROBLEMS[name], integrator, tolerance, precision, tell)
-        for name in options.problems
-        for precision in options.common.precisions
-        for integrator in options.integrators
-        for tolerance in (TOLERANCES if INTEGRATORS[integrator].controls_error else (None,))
+        _row(asked, PROBLEMS[name], integrator, tolerance, precision, tell)
+        for name in harness.chosen(asked["problem"], PROBLEMS)
+        for precision in harness.precisions(asked)
+        for integrator in harness.chosen(asked["integrator"], NAMES)
+        for tolerance in (TOLERANCES if METHODS[integrator].controls_error else (None,))
     ]
-    return {"rounds": 1, "rows": rows, "notes": _compared(rows)}
+    return {"rows": rows, "notes": _compared(rows)}
 
 
 def _row(
-    options: IntegratorOptions,
-    known: KnownProblem,
-    integrator: str,
-    tolerance: float | None,
-    precision: str,
-    tell: Tell,
+    asked: Asked, known: KnownProblem, integrator: str, tolerance: float | None, precision: str, tell: Tell
 ) -> Row:
     """Run a problem to its end, or for as long as it may take."""
     tell(f"{known.name}: {integrator}{f' to {tolerance:g}' if tolerance else ''} in {precision}")
-    scenario = scenario_of(known.text(options.size), integrator, tolerance, precision, options.common.device)
+    scenario = scenario_of(known.text(asked["size"]), integrator, tolerance, precision, asked["device"])
     problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
-    _run(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), options.limit)
-    state, seconds, share = _run(problem, kernel, scenario.time.end, options.limit)
-    grows = INTEGRATORS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
+    run_to(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), asked["limit"])
+    state, seconds, share = run_to(problem, kernel, scenario.time.end, asked["limit"])
+    grows = METHODS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
     row: Row = {
+        "name": integrator,
         "problem": known.name,
         "cells": list(scenario.grid.cells),
         "precision": precision,
-        "integrator": integrator,
         "kernel": kernel,
         "tolerance": tolerance,
         "steps": state.step,
         "rejected": state.solver_statistics.rejected,
-        "sweeps": state.solver_statistics.stages or (state.step if INTEGRATORS[integrator].bounded_by_stability else 0),
+        "sweeps": state.solver_statistics.stages or (state.step if METHODS[integrator].bounded_by_stability else 0),
         "iterations": state.solver_statistics.iterations,
         "share": share,
         "ran": seconds,
         "seconds": None if grows and share < 1.0 else seconds / share,
     }
     if share == 1.0:
-        row["error"] = float(np.abs(state.temperature() - known.solution(options.size)).max()) / known.temperature_range
+        row["error"] = (
+            float(np.abs(state.temperature() - known.solution(asked["size"])).max()) / known.temperature_range
+        )
         if not row["error"] <= ALLOWED * (tolerance or 1.0):
             row["failed"] = f"an error of {row['error']:.1e} for a tolerance of {tolerance}"
     return row
 
 
-def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State, float, float]:
+def run_to(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State, float, float]:
     """The state at a time, the seconds in the time loop, and the share of the time that was reached in `limit` s."""
     control = problem.scenario.time.model_copy(update={"end": end})
     shorter = replace(problem, scenario=problem.scenario.model_copy(update={"time": control}))
@@ -142,10 +109,8 @@ def _compared(rows: list[Row]) -> list[str]:
     told = []
     for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
         mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]
-        names = dict.fromkeys(row["integrator"] for row in mine)
-        seconds = {
-            name: time_to_accuracy([row for row in mine if row["integrator"] == name], TARGET_ERROR) for name in names
-        }
+        names = dict.fromkeys(row["name"] for row in mine)
+        seconds = {name: time_to_accuracy([row for row in mine if row["name"] == name], TARGET_ERROR) for name in names}
         reached = {name: value for name, value in seconds.items() if value is not None}
         if reached:
             times = ", ".join(f"{name} {value:.3g} s" for name, value in reached.items())
@@ -183,7 +148,7 @@ def _seconds(row: Row) -> str:
 COLUMNS = (
     TableColumn("problem", lambda row: f"{row['problem']}, {' x '.join(map(str, row['cells']))}"),
     TableColumn("precision", lambda row: str(row["precision"])),
-    TableColumn("integrator", lambda row: str(row["integrator"])),
+    TableColumn("integrator", lambda row: str(row["name"])),
     TableColumn("tolerance", lambda row: f"{row['tolerance']:g}" if row["tolerance"] else ""),
     TableColumn("error", number("error", ".1e")),
     TableColumn("s", _seconds),
@@ -194,60 +159,35 @@ COLUMNS = (
 )
 
 
-def flaws(document: dict[str, Any]) -> list[str]:
-    """A line for each run that was less accurate than it had to be."""
-    return [
-        f"{row['problem']}, {row['integrator']} in {row['precision']} FAILED: {row['failed']}"
-        for row in document["rows"]
-        if "failed" in row
-    ]
-
-
-def _draw(path: Path, document: dict[str, Any]) -> bool:
-    if not finished_rows(document["rows"]):
+def _draw(path: Path, document: Document) -> bool:
+    """What an accuracy costs: a panel for each problem and precision, seconds over the error, a curve for each
+    integrator."""
+    rows = [row for row in document["rows"] if row.get("error") and row["seconds"]]
+    if not rows:
         return False
-    draw_time_to_accuracy(path, document)
-    return True
-
-
-# The figure of `heatsim bench integrators`: what an accuracy costs.
-
-
-def finished_rows(rows: list[Row]) -> list[Row]:
-    """The rows of runs that came to their end, of which the error is known."""
-    return [row for row in rows if row.get("error") and row["seconds"]]
-
-
-def draw_time_to_accuracy(path: Path, document: dict[str, Any]) -> None:
-    """A panel for each problem and precision: seconds over the error, a curve for each integrator. Raises OSError."""
-    rows = finished_rows(document["rows"])
     cases = dict.fromkeys((row["problem"], row["precision"]) for row in rows)
     panels = [_panel(case, [row for row in rows if (row["problem"], row["precision"]) == case]) for case in cases]
     size = " x ".join(map(str, rows[0]["cells"]))
     title = f"Time to accuracy on {document['machine']['device_name']}"
     draw_panels(path, panels, title=title, subtitle=f"{size} cells; errors over the range of temperatures")
+    return True
 
 
 def _panel(case: tuple[str, str], rows: list[Row]) -> ComparisonPanel:
-    curves = [_curve(name, rows) for name in dict.fromkeys(row["integrator"] for row in rows)]
+    curves = [_curve(name, rows) for name in dict.fromkeys(row["name"] for row in rows)]
     return ComparisonPanel(f"largest error, {case[0]} in {case[1]}", "time (s)", curves, log=True)
 
 
 def _curve(name: str, rows: list[Row]) -> Curve:
     """A line where there are several tolerances, else a point."""
-    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["integrator"] == name)
+    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["name"] == name)
     errors, seconds = np.array(pairs).T
     return Curve(name, errors, seconds, line=len(pairs) > 1)
 
 
-SUITE = BenchmarkSuite(
-    check_options,
+SUITE = harness.Suite(
+    check,
     measure,
-    ReportLayout(
-        COLUMNS,
-        group=lambda row: (row["problem"], row["precision"]),
-        flaws=flaws,
-        draw=_draw,
-        figure="Time to accuracy",
-    ),
+    harness.Layout(COLUMNS, lambda row: (row["problem"], row["precision"]), draw=_draw, figure="Time to accuracy"),
+    rounds=1,
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle, islice
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil.cell_classes import BESIDE, OWN, classify_cells
@@ -187,76 +187,42 @@ def bytes_needed(shape: ShapeZYX, precision: str, materials: int, layers: int = 
     return prod(shape) * (2 * np.dtype(precision).itemsize + (materials > 1))
 
 
-# Explicit Euler steps of heat conduction in float64 NumPy, written from the equation and from no kernel.
-#
-# T_new = T + dt * (heat + sum over the six faces of rate * (neighbour - T))
-#
-# Beyond a boundary face the neighbour is T + (a*T + b), or the cell at the other end of a periodic axis.
+def reference_steps(case: StencilCase, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """The field after all steps of a case, float64 (nz, ny, nx), and the heat that has entered through each face, J.
 
+    Plain NumPy, written from the equation and from no kernel:
 
-class Reference:
-    """A field, float64 (nz, ny, nx), and the heat that has entered through each of FACES, J."""
+    T_new = T + dt * (heat + sum over the six faces of rate * (neighbour - T))
 
-    def __init__(self, coefficients: StencilCoefficients, field: np.ndarray) -> None:
-        self.coefficients, self.field, self.heat_entered = coefficients, field.astype(np.float64), np.zeros(6)
-        self._class_ids = (
-            np.zeros(coefficients.shape, np.intp)
-            if coefficients.class_ids is None
-            else coefficients.class_ids.astype(np.intp)
-        )
+    Beyond a boundary face the neighbour is T + (a*T + b), or the cell at the other end of a periodic axis.
+    """
+    given, forcing, field, entered = case.coefficients, case.forcing, case.field.astype(np.float64), np.zeros(6)
+    ids = np.zeros(given.shape, np.intp) if given.class_ids is None else given.class_ids.astype(np.intp)
+    ends = [(*[slice(None)] * (2 - face // 2), (slice(0, 1), slice(-1, None))[face % 2]) for face in range(6)]
+    for step in range(case.steps):
 
-    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
-        """Advance `steps` steps of `dt` seconds."""
-        for step in range(steps):
-            gained = self._heating(forcing, step)
-            for face in range(6):
-                edge, beyond = self._edge(face), self._beyond(face, forcing, step)
-                flow = self.coefficients.rates[self._class_ids, face] * (
-                    self._beside(self.field, face, beyond) - self.field
-                )
-                if not self.coefficients.closed[face]:
-                    self.heat_entered[face] += (
-                        dt * (flow[edge] * self.coefficients.capacity[self._class_ids[edge]]).sum()
-                    )
-                gained = gained + flow
-            self.field = self.field + dt * gained
+        def row(values: np.ndarray, step: int = step) -> Any:
+            return values[min(step, len(values) - 1)]
 
-    def _edge(self, face: int) -> tuple[slice, ...]:
-        """Index of the cells at a face, one thick along its axis."""
-        index = [slice(None)] * 3
-        index[2 - face // 2] = slice(-1, None) if face % 2 else slice(0, 1)
-        return tuple(index)
-
-    def _beside(self, values: np.ndarray, face: int, beyond: np.ndarray) -> np.ndarray:
-        """The neighbour's value on one side of every cell; `beyond` is what lies outside the grid there."""
-        axis = 2 - face // 2
-        count = values.shape[axis]
-        if face % 2:
-            return np.concatenate([values.take(range(1, count), axis), beyond], axis)
-        return np.concatenate([beyond, values.take(range(count - 1), axis)], axis)
-
-    def _beyond(self, face: int, forcing: Forcing, step: int) -> np.ndarray:
-        if self.coefficients.periodic[face // 2]:
-            return self.field[self._edge(face ^ 1)]
-        edge = self._edge(face)
-        a, b = (
-            self._boundary_values(values[min(step, len(values) - 1)], face)
-            for values in (forcing.boundary_a, forcing.boundary_b)
-        )
-        return np.asarray(self.field[edge] + (a * self.field[edge] + b))
-
-    def _boundary_values(self, values: np.ndarray, face: int) -> np.ndarray:
-        """The boundary values of a face, shaped as its boundary cells."""
-        own, first = self._class_ids[self._edge(face)], self.coefficients.boundary_offsets[face]
-        if self.coefficients.boundary_per_cell:
-            return values[first : first + own.size].reshape(own.shape)
-        return np.asarray(values[first + own])
-
-    def _heating(self, forcing: Forcing, step: int) -> np.ndarray:
-        """K/s of every cell."""
-        heat = np.zeros(self.coefficients.shape)
+        gained = np.zeros(given.shape)
         if forcing.heat_table is not None:
-            heat += forcing.heat_table[min(step, len(forcing.heat_table) - 1)][self._class_ids]
+            gained += row(forcing.heat_table)[ids]
         if forcing.heat_field is not None:
-            heat += forcing.heat_scale[min(step, len(forcing.heat_scale) - 1)] * forcing.heat_field
-        return heat
+            gained += row(forcing.heat_scale) * forcing.heat_field
+        for face, edge in enumerate(ends):
+            axis, last = 2 - face // 2, face % 2
+            if given.periodic[face // 2]:
+                beyond = field[ends[face ^ 1]]
+            else:
+                own, first = ids[edge], given.boundary_offsets[face]
+                where = np.arange(own.size).reshape(own.shape) if given.boundary_per_cell else own
+                a, b = (row(values)[first + where] for values in (forcing.boundary_a, forcing.boundary_b))
+                beyond = field[edge] + (a * field[edge] + b)
+            inside = np.delete(field, 0 if last else -1, axis)
+            beside = np.concatenate([inside, beyond] if last else [beyond, inside], axis)
+            flow = given.rates[ids, face] * (beside - field)
+            if not given.closed[face]:
+                entered[face] += dt * (flow[edge] * given.capacity[ids[edge]]).sum()
+            gained += flow
+        field = field + dt * gained
+    return field, entered

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, erf, erfc, exp, hypot, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.grid import CellGrid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.point_values import evaluate, require_at_least, require_finite
 from heatsim.physics.sources.beam_path import BeamPath, BeamStop, read_path
-from heatsim.scenario import Scenario
+from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.sources import Beam, GaussianBeam
 
 WindowSlices = tuple[slice, slice, slice]
@@ -32,6 +33,7 @@ WindowSlices = tuple[slice, slice, slice]
 _STOPS_A_RADIUS = 4
 _RADII_A_STEP = 0.5
 _ALIGNED = 1e-12  # of a heading: less beside an axis is rounding
+LEAST_DOUBTED = 1e30  # W: a constant power below it is finite in any precision
 _GOLDAK = 1.0 / sqrt(6.0)  # exp(-3 u^2) has this standard deviation
 
 
@@ -136,21 +138,34 @@ def beam_window(grid: CellGrid, beam: Beam, stop: BeamStop) -> BeamWindow:
 
 def volumes(grid: CellGrid, cells: WindowSlices) -> np.ndarray:
     """Volumes of the cells of a window, m3."""
-    z, y, x = (grid.measure(axis)[part] for axis, part in zip("zyx", cells, strict=True))
+    z, y, x = (along[part] for along, part in zip(_measures(grid), cells, strict=True))
     return np.asarray(z[:, None, None] * (y[:, None] * x))
+
+
+@lru_cache(maxsize=4)
+def _faces(grid: CellGrid) -> dict[str, np.ndarray]:
+    """Places of the cell faces along each axis, m: a run asks for them some times a step."""
+    return {axis: grid.faces(axis) for axis in AXES}
+
+
+@lru_cache(maxsize=4)
+def _measures(grid: CellGrid) -> tuple[np.ndarray, ...]:
+    """Measures of the cells along z, y and x."""
+    return tuple(grid.measure(axis) for axis in "zyx")
 
 
 def _absorbed(scenario: Scenario, moving: MovingBeam, time: float) -> float:
     beam = moving.beam
     key = ("sources", moving.source, "beam", "power")
     power = evaluate(beam.power, (1,), t=time)
-    require_finite(scenario, key, power, f"at t = {time:g} s")
-    require_at_least(scenario, key, power, 0.0, "W", f"at t = {time:g} s")
+    if isinstance(beam.power, Expression) or not 0.0 <= beam.power < LEAST_DOUBTED:
+        require_finite(scenario, key, power, f"at t = {time:g} s")
+        require_at_least(scenario, key, power, 0.0, "W", f"at t = {time:g} s")
     return float(power[0]) * (beam.absorptivity if isinstance(beam, GaussianBeam) else beam.efficiency)
 
 
 def _depth(grid: CellGrid, beam: Beam, surface: float) -> CellWeights:
-    faces = grid.faces("z")
+    faces = _faces(grid)["z"]
     surface = min(max(surface, faces[0] + 1e-9 * (faces[1] - faces[0])), faces[-1])  # at the bottom: into the last cell
     if isinstance(beam, GaussianBeam):
         return depth_weights(faces, surface, beam.depth, "exponential")
@@ -159,7 +174,7 @@ def _depth(grid: CellGrid, beam: Beam, surface: float) -> CellWeights:
 
 def _plane(grid: CellGrid, beam: Beam, stop: BeamStop) -> tuple[int, int, np.ndarray]:
     """First cell along y and x, and shares (rows, columns)."""
-    x_faces, y_faces = grid.faces("x"), grid.faces("y")
+    x_faces, y_faces = _faces(grid)["x"], _faces(grid)["y"]
     x, y, _ = stop.place
     if isinstance(beam, GaussianBeam):
         across = Bell(beam.radius / 2.0, beam.radius / 2.0)
@@ -225,10 +240,17 @@ class Bells(NamedTuple):
 def bell_weights(faces: np.ndarray, centre: float, bell: Bell) -> CellWeights:
     """Shares of the cells between `faces` (n + 1,), m; ahead is towards higher places."""
     first, last = _cells(faces, centre - BELL_CUTOFF * bell.behind, centre + BELL_CUTOFF * bell.ahead)
-    u = faces[first : last + 1] - centre
-    ahead = _erf(np.clip(u / bell.ahead, 0.0, BELL_CUTOFF) / sqrt(2.0))
-    behind = _erf(np.clip(u / bell.behind, -BELL_CUTOFF, 0.0) / sqrt(2.0))
-    return CellWeights(first, np.diff(bell.part_ahead * ahead + (1.0 - bell.part_ahead) * behind) / _WHOLE)
+    ahead, behind, root = bell.part_ahead, 1.0 - bell.part_ahead, sqrt(2.0)
+    # One by one: windows have some cells along an axis, for which arrays would take several times as long.
+    within = np.array(
+        [
+            ahead * erf(min(u / bell.ahead, BELL_CUTOFF) / root)
+            if u >= 0.0
+            else behind * erf(max(u / bell.behind, -BELL_CUTOFF) / root)
+            for u in (faces[first : last + 1] - centre).tolist()
+        ]
+    )
+    return CellWeights(first, (within[1:] - within[:-1]) / _WHOLE)
 
 
 def depth_weights(faces: np.ndarray, surface: float, depth: float, profile: str) -> CellWeights:
@@ -238,7 +260,7 @@ def depth_weights(faces: np.ndarray, surface: float, depth: float, profile: str)
     first, last = _cells(faces, surface - reach * depth, surface)
     s = np.clip((surface - faces[first : last + 1]) / depth, 0.0, reach)
     within = -np.expm1(-s) if profile == "exponential" else _erf(s / sqrt(2.0))
-    values = -np.diff(within)
+    values = within[:-1] - within[1:]
     return CellWeights(first, values / values.sum())
 
 
@@ -323,6 +345,6 @@ class HalfBell(NamedTuple):
 
 def _cells(faces: np.ndarray, low: float, high: float) -> tuple[int, int]:
     """First cell that a stretch touches, and the one after the last; at least one cell, at an end of the axis."""
-    first = int(np.clip(np.searchsorted(faces, low, side="right") - 1, 0, len(faces) - 2))
-    last = int(np.clip(np.searchsorted(faces, high, side="left"), first + 1, len(faces) - 1))
+    first = min(max(int(faces.searchsorted(low, side="right")) - 1, 0), len(faces) - 2)
+    last = min(max(int(faces.searchsorted(high, side="left")), first + 1), len(faces) - 1)
     return first, last

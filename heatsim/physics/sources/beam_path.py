@@ -19,6 +19,7 @@ from heatsim.scenario.toml.positions import Key
 _UNITS = {"time": "s", "x": "m", "y": "m", "z": "m", "on": ""}  # of the columns
 _LAYOUTS = (("time", "x", "y"), ("time", "x", "y", "z", "on"))  # of a file that does not name them
 _JUMPING = 1e-4  # of the time for which a beam shines
+_LEAST_SHARE = 1e-4  # of a step's heat that a place stands for: a jump within it needs no more of them
 _INSIDE = 1e-9  # of the box: a place on its rim is inside
 
 
@@ -42,10 +43,14 @@ class BeamPath:
     headings: np.ndarray
 
     @cached_property
+    def lengths(self) -> np.ndarray:
+        """(n - 1,) of each leg, m."""
+        return np.asarray(np.linalg.norm(np.diff(self.places, axis=0), axis=1))
+
+    @cached_property
     def speeds(self) -> np.ndarray:
         """(n - 1,) of each leg, m/s; 0 with the beam off."""
-        lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
-        return np.where(self.on, lengths / np.diff(self.times), 0.0)
+        return np.where(self.on, self.lengths / np.diff(self.times), 0.0)
 
     @cached_property
     def top_speed(self) -> float:
@@ -75,8 +80,9 @@ class BeamPath:
         return frozenset(self.times.tolist()).difference(self.switches)
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[BeamStop]:
-        """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart; where
-        it is at `start`, if dt = 0. Their shares sum to the part of the time for which it is on."""
+        """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart or each
+        for a share _LEAST_SHARE; where it is at `start`, if dt = 0. Their shares sum to the part of the time for which
+        it is on."""
         first = int(np.searchsorted(self.times, start, side="right")) - 1
         if dt == 0.0:
             if 0 <= first < len(self.on) and self.on[first]:
@@ -92,8 +98,8 @@ class BeamPath:
 
     def _stops_of_leg(self, leg: int, low: float, high: float, share: float, spacing: float) -> Iterator[BeamStop]:
         whole = self.times[leg + 1] - self.times[leg]
-        distance = float(np.linalg.norm(self.places[leg + 1] - self.places[leg])) * (high - low) / whole
-        count = max(1, ceil(distance / spacing))
+        distance = float(self.lengths[leg]) * (high - low) / whole
+        count = max(1, min(ceil(distance / spacing), ceil(share / _LEAST_SHARE)))
         for i in range(count):
             yield self._stop(leg, low + (high - low) * (i + 0.5) / count, share / count)
 

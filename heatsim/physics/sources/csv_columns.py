@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario import Scenario
-from heatsim.scenario.csv_file import COMMAS, CsvError, converted, number, read_csv
+from heatsim.scenario.csv_file import COMMAS, CsvError, CsvTable, converted, number, read_csv
 from heatsim.scenario.toml.messages import found, quote
 from heatsim.scenario.toml.positions import Key, key_text
 
@@ -43,12 +44,7 @@ def read_columns(scenario: Scenario, key: Key, path: Path) -> Columns:
     Raises `ScenarioError` for a file that is missing, too large or no text, holds no row, rows of unlike length, or a
     value that is no finite number. `key` says which key of the scenario names the file.
     """
-    try:
-        table = read_csv(path)
-    except CsvError as error:
-        if error.missing:
-            raise ScenarioError([scenario.issue_at(key, f"{path}: no such file")]) from None
-        raise _refusal(path, key, error.line, error.column, error.message, error.hint) from None
+    table = _table(scenario, key, path)
     if not table.rows:
         raise _refusal(path, key, 0, 0, "expected rows of numbers, found none")
     count = len(table.names or table.rows[0])
@@ -85,11 +81,77 @@ def select_columns(
         raise columns.refuse(None, message, f"name them as in: {heading}")
     found = dict(zip(names, columns.values.T.copy(), strict=True))
     for name, unit in zip(names, columns.units, strict=False):
-        try:
-            found[name] = converted(found[name], unit, units[name])
-        except CsvError as error:
-            raise columns.refuse(None, f"expected {name} in {units[name]}, found {quote(unit)}", str(error)) from None
+        found[name] = _in_unit(columns, found[name], name, unit, units[name])
     return found
+
+
+class BlockPowers(NamedTuple):
+    """Powers (rows, blocks) W, of each row at `times` (rows,) s; one row, and None, where they are constant. rows: of
+    the file, for `refuse`; of constant powers without values."""
+
+    powers: np.ndarray
+    times: np.ndarray | None
+    rows: Columns
+
+
+def read_block_powers(scenario: Scenario, key: Key, path: Path, blocks: Sequence[str]) -> BlockPowers:
+    """Read a table with the power of each of some blocks: a line for each, of the columns block, power [W]; or a column
+    for each behind one of times. Raises `ScenarioError` as `read_columns` does, for units other than of a power, and
+    for blocks that are missing, twice there, or unknown."""
+    table = _table(scenario, key, path)
+    names = [name.lower() for name in table.names]
+    if names != ["block", "power"]:
+        columns = read_columns(scenario, key, path)
+        if not names or names[0] not in ("time", "t"):
+            found = ", ".join(table.names[:4]) or "none"
+            raise columns.refuse(None, f"expected the columns block, power [W], or time [s] and blocks, found {found}")
+        _require_blocks(columns, table.names[1:], blocks)
+        values = columns.values.T.copy()
+        for place, (unit, wanted) in enumerate(zip(table.units, ["s", *["W"] * len(blocks)], strict=True)):
+            if unit:
+                values[place] = _in_unit(columns, values[place], table.names[place], unit, wanted)
+        places = {name: place for place, name in enumerate(table.names)}
+        return BlockPowers(values[[places[name] for name in blocks]].T, values[0], columns)
+    columns = Columns(tuple(names), table.units, table.head, np.zeros((0, 0)), table.lines, path, key)
+    for line, fields in zip(table.lines, table.rows, strict=True):
+        if len(fields) != 2:
+            raise _refusal(path, key, line, SAME_LINE, f"expected 2 values, found {len(fields)}", COMMAS)
+    given = [fields[0].strip() for fields in table.rows]
+    _require_blocks(columns, given, blocks)
+    of_lines = [_row(path, key, line, fields[1:])[0] for line, fields in zip(table.lines, table.rows, strict=True)]
+    by_name = dict(zip(given, of_lines, strict=True))
+    powers = np.array([by_name[name] for name in blocks])
+    return BlockPowers(_in_unit(columns, powers, "power", table.units[1], "W")[None], None, columns)
+
+
+def _table(scenario: Scenario, key: Key, path: Path) -> CsvTable:
+    try:
+        return read_csv(path)
+    except CsvError as error:
+        if error.missing:
+            raise ScenarioError([scenario.issue_at(key, f"{path}: no such file")]) from None
+        raise _refusal(path, key, error.line, error.column, error.message, error.hint) from None
+
+
+def _require_blocks(columns: Columns, given: Sequence[str], blocks: Sequence[str]) -> None:
+    """Raise `ScenarioError` unless each block is given once, and no other."""
+    twice = [name for name, count in Counter(given).items() if count > 1]
+    here, known = set(given), set(blocks)
+    missing, unknown = [name for name in blocks if name not in here], [name for name in given if name not in known]
+    if twice:
+        raise columns.refuse(None, f"block {quote(twice[0])} has more than one power")
+    if missing:
+        hint = f"unknown: {quote(unknown[0])}" if unknown else "0 is a power, too"
+        raise columns.refuse(None, f"expected a power for block {quote(missing[0])}, found none", hint)
+    if unknown:
+        raise columns.refuse(None, f"block {quote(unknown[0])} is none of the floorplan")
+
+
+def _in_unit(columns: Columns, values: np.ndarray, name: str, unit: str, wanted: str) -> np.ndarray:
+    try:
+        return converted(values, unit, wanted)
+    except CsvError as error:
+        raise columns.refuse(None, f"expected {name} in {wanted}, found {quote(unit)}", str(error)) from None
 
 
 def require_increasing(columns: Columns, times: np.ndarray, hint: str = "") -> None:

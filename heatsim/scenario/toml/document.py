@@ -87,7 +87,7 @@ def parse_document(text: str, path: Path | None, overrides: Sequence[str] = ()) 
     given, issues = apply_overrides(data, overrides)
     issues += [
         Issue(
-            "expected a parameter of the file", file=f"--set {name}", hint=f"known there: {', '.join(known) or 'none'}"
+            "expected a parameter of the file", name, f"--set {name}", hint=f"known there: {', '.join(known) or 'none'}"
         )
         for key, name in given.items()
         if key[0] == "parameters" and len(key) == 2 and key[1] not in known
@@ -162,7 +162,7 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> tuple
                 raise OverrideError("expected KEY=VALUE, such as time.end=10")
             given[_put(document, name, _value(text.strip()))] = name
         except OverrideError as error:
-            issues.append(Issue(str(error), file=f"--set {shorten(name)}"))
+            issues.append(Issue(str(error), shorten(name), f"--set {shorten(name)}"))
     return given, issues
 
 

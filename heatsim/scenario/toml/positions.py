@@ -261,7 +261,7 @@ class SourcePositions:
         around = [key[:length] for length in range(len(key), -1, -1)]
         given = self._override(key, around)
         if given is not None:
-            return Issue(message, "" if given == name else name, f"--set {given}", hint=hint)
+            return Issue(message, name, f"--set {given}", hint=hint)
         line, column = next((self.lines[near] for near in around if near in self.lines), (0, 0))
         return Issue(message, name, str(self.path or "scenario"), line, column, hint)
 

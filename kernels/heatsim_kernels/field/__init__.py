@@ -9,18 +9,21 @@ which they follow (`Temperatures`). It knows nothing of heat conduction: stepper
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.field.time_statistics import StatisticsRequest
 
 Values = TypeVar("Values")  # an array where the field lies: of NumPy, or an `Array` on the GPU
 Taken = TypeVar("Taken", contravariant=True)  # the same, of what only takes such arrays
+
+
+Fetch: TypeAlias = "Callable[[np.ndarray | None], np.ndarray]"
 
 
 class FieldCells(Protocol):
@@ -68,9 +71,13 @@ class Field(Protocol):
     def host(self) -> np.ndarray:
         """The field; perhaps the stored array itself, so read it before the field changes and do not write to it."""
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """Return a function that gives `host` as of now, to be called once, later and from any thread; host memory is
-        taken then. None where that cannot be: the field is on the host, or the device is short of memory."""
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of `host`, z upwards, which may be read one by one: less memory, and no page of it new."""
+
+    def capture(self) -> Fetch | None:
+        """Return a function that gives `host` as of now, to be called once, later and from any thread. It is given an
+        array (nz, ny, nx) of `dtype` that it may use for that, or None to make its own. None where that cannot be: the
+        field is on the host, or the device is short of memory."""
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """Return a copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
@@ -255,6 +262,10 @@ class StoredField(ABC, Generic[Values]):
         """Statistics that begin with the field as it is."""
 
     @abstractmethod
+    def host(self) -> np.ndarray:
+        """The offsets: see `Field`."""
+
+    @abstractmethod
     def state(self) -> np.ndarray:
         """The stored values: see `Field`."""
 
@@ -281,6 +292,10 @@ class StoredField(ABC, Generic[Values]):
     def swap(self) -> None:
         """Make the successor the field."""
         self.now, self.next = self.next, self.now
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of the offsets: see `Field`."""
+        return iter(self.host())
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from planes of offsets: see `Field`."""

@@ -52,31 +52,42 @@ def classify_cells(
 
     planes = PLANES if zones.size > CELLS_A_THREAD else len(zones)
 
-    def classify(first: int) -> tuple[np.ndarray, np.ndarray]:
+    def classify(first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         found = np.empty((min(planes, len(zones) - first), *zones.shape[1:]), np.uint32)
         room, count = MIN_ROOM, -1
         while count < 0:
-            members, table = np.empty((room, _COLUMNS), np.int32), _empty_table(room)
-            count = _classify(zones, of_zones, x, y, z, periodic, first, found, members, table)
+            members, table, met = np.empty((room, _COLUMNS), np.int32), _empty_table(room), np.zeros(room, np.int64)
+            count = _classify(zones, of_zones, x, y, z, periodic, first, found, members, table, met)
             room *= 4
-        return found.astype(np.min_scalar_type(count - 1)), members[:count].copy()
+        return found.astype(np.min_scalar_type(count - 1)), members[:count].copy(), met[:count]
 
     with ThreadPoolExecutor(threads_for(zones.size)) as threads:
         firsts = range(0, len(zones), planes)
         slabs = list(threads.map(classify, firsts))
-        members, numbers = _unite([each for _, each in slabs])
+        members, numbers = _unite([each for _, each, _ in slabs])
         dtype = np.min_scalar_type(len(members) - 1)
         cells = np.empty(zones.shape, dtype)
-        ends = np.cumsum([len(each) for _, each in slabs])
+        ends = np.cumsum([len(each) for _, each, _ in slabs])
 
         def renumber(slab: int) -> np.ndarray:
-            found, own = slabs[slab]
+            found, own, met = slabs[slab]
             table = numbers[ends[slab] - len(own) : ends[slab]]
-            np.take(table.astype(dtype), found, out=cells[firsts[slab] : firsts[slab] + len(found)], mode="clip")
-            return np.bincount(table, np.bincount(found.reshape(-1), minlength=len(own)), len(members))
+            for target, plane in zip(cells[firsts[slab] :], found, strict=False):
+                np.take(table.astype(dtype), plane, out=target, mode="clip")
+            return np.bincount(table, met, len(members))
 
         counts = sum(threads.map(renumber, range(len(slabs))))
     return ClassifiedCells(cells if len(members) > 1 else None, members, np.asarray(counts, np.int64))
+
+
+def numbers_in(cells: np.ndarray, count: int) -> np.ndarray:
+    """The numbers below `count` that some of the cells (nz, ny, nx) have, ascending. Along a row most are as the one
+    before, and indexing would make a copy of all in large integers."""
+    seen = np.zeros(count, bool)
+    for plane in cells:
+        seen[plane[:, 0]] = True
+        seen[plane[:, 1:][plane[:, 1:] != plane[:, :-1]]] = True
+    return np.flatnonzero(seen)
 
 
 def _unite(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -99,9 +110,9 @@ def _empty_table(room: int) -> np.ndarray:
 
 
 @jit
-def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found, members, table):
-    """Number the classes of the planes from `first` on, in the order in which they are met, and put their members (n,
-    10) into `members`; give n, or -1 where there is no room for them."""
+def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found, members, table, met):
+    """Number the classes of the planes from `first` on, in the order in which they are met, put their members (n, 10)
+    into `members`, and add how many cells they have to `met`; give n, or -1 where there is no room for them."""
     planes, ny, nx = found.shape
     count, last = 0, 0
     for plane in range(planes):
@@ -120,6 +131,7 @@ def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found
                         count += 1
                     last = table[slot]
                 found[plane, y, x] = last
+                met[last] += 1
     return count
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heatsim_kernels.stencil.cell_classes import numbers_in
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 
@@ -52,7 +53,7 @@ def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, pla
         classes = (
             np.zeros(1, np.int64)
             if coefficients.class_ids is None
-            else _classes_in(coefficients.class_ids[box], coefficients.class_count)
+            else numbers_in(coefficients.class_ids[box], coefficients.class_count)
         )
         at = classes, classes, classes
     total = np.zeros(1)
@@ -67,11 +68,3 @@ def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, pla
     if coefficients.losses is not None:
         total = total + coefficients.losses[classes]
     return float(total.max())
-
-
-def _classes_in(cells: np.ndarray, count: int) -> np.ndarray:
-    """The classes that some of the cells have; plane by plane, as indexing makes a copy in large integers."""
-    seen = np.zeros(count, bool)
-    for plane in cells:
-        seen[plane] = True
-    return np.flatnonzero(seen)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 
 import numpy as np
 
-from heatsim_kernels.field import FieldCells, StoredField, Temperatures
+from heatsim_kernels.field import Fetch, FieldCells, StoredField, Temperatures
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import gathered, read_cells
@@ -56,10 +56,23 @@ class CudaField(StoredField[Array]):
         """A host copy of the offsets."""
         return self._temperatures.whole(self._read_out().host().reshape(self.shape), self.dtype)
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
+    def planes(self) -> Iterator[np.ndarray]:
+        """The planes of the offsets: see `Field`."""
+        if not self._temperatures.direct:  # then the whole is looked at for what has left its range
+            yield from self.host()
+            return
+        size = self.shape[1] * self.shape[2]
+        for z in range(self.shape[0]):
+            values = self.now.device[z * size : (z + 1) * size].copy_to_host()
+            yield np.asarray(values, self.dtype).reshape(self.shape[1:])
+
+    def capture(self) -> Fetch | None:
         """Return a function that gives `host` as of now: see `Field`. None if the GPU's memory is short."""
         fetch = self._captures.take(self._read_out())
-        return None if fetch is None else lambda: self._temperatures.whole(fetch().reshape(self.shape), self.dtype)
+        if fetch is None:
+            return None
+        direct = self._temperatures.direct
+        return lambda room: self._temperatures.whole(fetch(room if direct else None).reshape(self.shape), self.dtype)
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """Return a host copy of one plane: see `Field`."""

@@ -166,8 +166,9 @@ class Captures:
         self._buffers = [cuda.pinned_array(min(PIECE, items), dtype) for _ in range(2)]
         self._stream = own_stream()
 
-    def take(self, array: Array) -> Callable[[], np.ndarray] | None:
-        """A function that gives the host copy of what `array` holds now; call it once. None if the GPU has no room."""
+    def take(self, array: Array) -> Callable[[np.ndarray | None], np.ndarray] | None:
+        """A function that gives the host copy of what `array` holds now, put into an array of as many items if it is
+        given one; call it once. None if the GPU has no room."""
         try:
             copy = self._spare.pop()
         except IndexError:
@@ -177,21 +178,21 @@ class Captures:
         copy.device.copy_to_device(array.device)
         done = cuda.event()
         done.record()
-        return lambda: self._fetch(copy, done)
+        return lambda room: self._fetch(copy, done, room)
 
-    def _fetch(self, copy: Array, done: Any) -> np.ndarray:
+    def _fetch(self, copy: Array, done: Any, room: np.ndarray | None) -> np.ndarray:
         cuda.current_context()  # attaches this thread
         if SIMULATED:
             return copy.host()
         done.synchronize()
         with self._fetching:  # there is one pair of buffers; `take` does not wait for them
-            host = self._copy_out(copy)
+            host = self._copy_out(copy, np.empty(_items(copy), copy.dtype) if room is None else room.reshape(-1))
         self._spare.append(copy)
         return host
 
-    def _copy_out(self, copy: Array) -> np.ndarray:
+    def _copy_out(self, copy: Array, host: np.ndarray) -> np.ndarray:
         """Piece by piece: one crosses the bus while the last is copied from page-locked memory to the result."""
-        host, size = np.empty(_items(copy), copy.dtype), self._buffers[0].size
+        size = self._buffers[0].size
         arrived: list[tuple[slice, np.ndarray]] = []
         for number, first in enumerate(range(0, host.size, size)):
             piece, buffer = slice(first, min(first + size, host.size)), self._buffers[number % 2]

@@ -47,6 +47,7 @@ from heatsim_kernels.runtime.cpu.pointers import (
     stream_lines,
     widest_vectors,
 )
+from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.ambient_faces import add_ambient_heat
 from heatsim_kernels.stencil.cpu.boundary_faces import (
     FLOWS,
@@ -87,11 +88,16 @@ from heatsim_kernels.stencil.cpu.rows import (
 
 # Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, and a finished row.
 SCRATCH_ROWS = 5
+WINDOW_NUMBERS = 7  # of a window: its first cell z, y, x; planes, rows, columns; where its rates begin
 
 
 class CpuSources(NamedTuple):
     """Sources: `table` (rows, n) by cell class, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or
-    pointers in compiled code."""
+    pointers in compiled code.
+
+    Besides, the first `window_steps` steps end with heat for `windows` (m, WINDOW_NUMBERS), of step k those from number
+    window_starts[k] on to window_starts[k + 1]: their `window_rates`, one after the other, times `dt`.
+    """
 
     table: np.ndarray | None
     table_rows: int
@@ -99,6 +105,10 @@ class CpuSources(NamedTuple):
     field: np.ndarray | None
     gain: np.ndarray
     gain_rows: int
+    window_steps: int
+    window_starts: np.ndarray
+    windows: np.ndarray
+    window_rates: np.ndarray
 
 
 class Buffers(NamedTuple):
@@ -218,7 +228,8 @@ def input_pointers(e, s, b, stages):
     losses, patterns = (pointer(e.losses), pointer(e.heat_of_losses)), (pointer(e.patterns), pointer(e.columns))
     of_classes = pointer(e.classes), *runs, of_rows, e.class_count, *losses, *patterns, e.width
     exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), e.paired, *of_classes)
-    sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
+    windows = s.window_steps, pointer(s.window_starts), pointer(s.windows), pointer(s.window_rates)
+    sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows, *windows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
     boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
     fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
@@ -290,6 +301,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     vectors = n // buffers.per_line
     whole = fits_vectors(sources.field, stages.before, stages.of_two) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
+    first_window, end_window = windows_of_step(sources, run.step)
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
@@ -318,6 +330,8 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
             )
             if in_scratch:
                 copy_row(out, done, n, buffers)
+        for window in range(first_window, end_window):
+            heat_window_row(out, n, run.x0, place, window, sources)
         first_cell = at, run.x0
         enter_losses(values.c, n, of_all, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
         if in_tile and run.level == run.last - 1:
@@ -368,6 +382,25 @@ def inputs_of_step(step, exchange, sources, stages):
     """The source table of a step, the gain of its sources by cell, and the share of its heat that enters the ledger."""
     table = shifted(sources.table, min(step, sources.table_rows - 1) * exchange.class_count)
     return table, sources.gain[min(step, sources.gain_rows - 1)], stages.shares[min(step, stages.rows - 1)]
+
+
+@inlined
+def windows_of_step(sources, step):
+    """The first and the last (excluded) of the windows that are heated after a step."""
+    if step >= sources.window_steps:
+        return np.int64(0), np.int64(0)
+    return load(sources.window_starts, step), load(sources.window_starts, step + 1)
+
+
+@called
+def heat_window_row(out, n, x0, place, window, sources):
+    """Heat those of the n cells of a finished row, from column x0 on, that a window covers: see `window_source`."""
+    numbers = shifted(sources.windows, window * WINDOW_NUMBERS)
+    z, y, x = place.z - numbers[0], place.y - numbers[1], numbers[2] - x0
+    if 0 <= z < numbers[3] and 0 <= y < numbers[4]:
+        rates = shifted(sources.window_rates, numbers[6] + (z * numbers[4] + y) * numbers[5])
+        for i in range(max(0, -x), min(numbers[5], n - x)):
+            out[x + i] = fma(sources.dt, rates[i], out[x + i])
 
 
 @inlined

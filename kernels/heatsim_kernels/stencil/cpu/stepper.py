@@ -16,7 +16,7 @@ from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.boundary_faces import FLOWS, CpuBoundaryFaces
 from heatsim_kernels.stencil.cpu.class_runs import find_class_runs, find_row_patterns
-from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
+from heatsim_kernels.stencil.cpu.fused_pass import EULER, WINDOW_NUMBERS, Buffers, CpuSources, CpuStages, advance
 from heatsim_kernels.stencil.cpu.held_heat import CpuHeldHeat
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import CpuExchange
@@ -33,6 +33,10 @@ from heatsim_kernels.stencil.slabs import Slab, SlabLinks
 from heatsim_kernels.stencil.step_batches import split_steps
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
+MOST_WINDOWS = 16  # of a step that a pass heats
+
+
+Windows = Sequence[Sequence[WindowSource]]  # of each step; steps after the last have none
 
 
 class PassPlan(NamedTuple):
@@ -227,11 +231,13 @@ class CpuStepper:
         field, most = self.field, None if self._held is None else self._held.most_steps
         if self._slab.halo:
             most = min(self._plan.fused, self._slab.halo)
-        for first, count, window_sources in split_steps(forcing.window_sources, steps, field.tracked, most):
+        in_passes, between = self._shared_out(forcing.window_sources)
+        for first, count, window_sources in split_steps(between, steps, field.tracked, most):
             seconds = dt if count else 0.0
             part = forcing.of_steps(first, count)
             if self._held is None:
-                self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER)
+                heated = in_passes[first : first + count]
+                self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER, heated)
             else:
                 self._lose(self._held, max(1, count), seconds, part)
             if -(-count // self._plan.fused) % 2:
@@ -239,6 +245,18 @@ class CpuStepper:
             self._heat_windows(field.now, window_sources, dt)
             self._fill_halos(field.now)
             field.sample(count * dt)
+
+    def _shared_out(self, windows: Windows) -> tuple[Windows, Windows]:
+        """The windows of steps that passes heat, so that they may fuse these steps, and those that are heated between
+        passes. A pass looks at all windows of its step in each row, so they must be few."""
+        if self._kernel.potentials or self._held is not None or self._links is not None:
+            return (), windows
+        few = [len(each) <= MOST_WINDOWS for each in windows]
+        in_passes, between = (
+            tuple(each if is_few == wanted else () for each, is_few in zip(windows, few, strict=True))
+            for wanted in (True, False)
+        )
+        return in_passes, between
 
     def _lose(self, held: CpuHeldHeat, steps: int, dt: float, forcing: Forcing) -> None:
         """Take steps whose losses follow from the heat that the field holds."""
@@ -364,8 +382,9 @@ class CpuStepper:
         dt: float,
         forcing: Forcing,
         stages: CpuStages,
+        windows: Windows = (),
     ) -> None:
-        """Pass from u."""
+        """Pass from u. windows: of each step, those that are heated in the pass."""
         if self._of_step is None or self._of_step[0] != dt:
             self._of_step = dt, *self._exchange(dt)
         _, medium, weights = self._of_step
@@ -374,7 +393,7 @@ class CpuStepper:
         with limited(self._threads):
             self._kernel(
                 dt, u, v, steps, plan.fused, self._grid, plan.buffers, plan.tiles, self._scratch, medium,
-                self._heat(dt, forcing), self._boundary(weights, forcing), self._ambient_pairs, plan.flows,
+                self._heat(dt, forcing, windows), self._boundary(weights, forcing), self._ambient_pairs, plan.flows,
                 plan.ambient_heat, stages,
             )  # fmt: skip
 
@@ -408,7 +427,7 @@ class CpuStepper:
             of_rows, columns = self._patterns.of_rows, rates[self._patterns.classes].swapaxes(1, 2).reshape(-1)
         return CpuExchange(rx, ry, rz, *of_classes, of_rows, columns, given.shape[2]), weights
 
-    def _heat(self, dt: float, forcing: Forcing) -> CpuSources:
+    def _heat(self, dt: float, forcing: Forcing, windows: Windows) -> CpuSources:
         dtype, table = self.dtype, None
         if forcing.heat_table is not None:
             table = np.ascontiguousarray(forcing.heat_table, dtype)
@@ -417,7 +436,8 @@ class CpuStepper:
             table = np.zeros((1, self.coefficients.class_count), dtype)
         field = None if forcing.heat_field is None else forcing.heat_field.astype(dtype, copy=False).reshape(-1)
         gain = (dt * forcing.heat_scale).astype(dtype)
-        return CpuSources(table, 1 if table is None else len(table), dtype.type(dt), field, gain, len(gain))
+        rows = 1 if table is None else len(table)
+        return CpuSources(table, rows, dtype.type(dt), field, gain, len(gain), *_window_arrays(windows, dtype))
 
     def _boundary(self, weights: np.ndarray, forcing: Forcing) -> CpuBoundaryFaces:
         coefficients = self.coefficients
@@ -425,3 +445,14 @@ class CpuStepper:
         rows, size = a.shape
         of_faces = coefficients.boundary_per_cell, self._boundary_offsets, self._closed, weights
         return CpuBoundaryFaces(a, b, rows, size, *of_faces, coefficients.class_count)
+
+
+def _window_arrays(windows: Windows, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """How many steps have windows, and the arrays of `CpuSources` that say which."""
+    if not any(windows):
+        return 0, np.zeros(1, np.int64), np.zeros((0, WINDOW_NUMBERS), np.int64), np.zeros(0, dtype)
+    starts = np.cumsum([0, *map(len, windows)])
+    every = [each for step in windows for each in step]
+    begins = np.cumsum([0, *(each.rates.size for each in every)]).tolist()
+    numbers = [(*each.corner, *each.rates.shape, begin) for each, begin in zip(every, begins, strict=False)]
+    return len(windows), starts, np.array(numbers), np.concatenate([each.rates.reshape(-1) for each in every])

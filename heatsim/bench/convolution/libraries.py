@@ -1,15 +1,11 @@
 """Other libraries that solve these problems, each called at its best in a process of its own.
 
-`python -m heatsim.bench.convolution.peer_process DEVICE LIBRARY THREADS` answers requests `[method, problem or number]`
-on stdin, a line of JSON each, with `[value, null]` or `[null, error]` on stdout. NumPy and the library are all that it
-needs; libraries are imported by name, since heatsim needs none of them.
+NumPy and the library are all that such a process needs (see `heatsim.bench.children`); libraries are imported by name,
+since heatsim needs none of them.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -178,13 +174,13 @@ class PreparedPeer:
         self.library = LIBRARIES[device][name](threads)
         self.call: Call | None = None
 
-    def version(self, _: None) -> str:
+    def version(self) -> str:
         """The library's version."""
         return self.library.version
 
-    def verify(self, fields: dict[str, Any]) -> str | None:
-        """What is wrong with the solution of a small problem of this kind and of the problem itself, or ""; None where
-        the library has no such thing. The problem stays ready."""
+    def verify(self, fields: dict[str, Any]) -> str:
+        """What is wrong with the solution of a small problem of this kind and of the problem itself, or ""; ImportError
+        where the library has no such thing. The problem stays ready."""
         problem = ConvolutionProblem.of(fields)
         problem = problem._replace(edge=self.library.edge or problem.edge)
         for each in (problem._replace(shape=(*problem.shape[:-2], *SMALL)), problem):
@@ -192,7 +188,7 @@ class PreparedPeer:
             field -= field.dtype.type(0.5)
             self.call = self.library.solve(each, field, weights)
             if self.call is None:
-                return None
+                raise ImportError("has no such thing")
             found = self.library.host(self.call())
             flaw = corner_flaw(each, field, weights, found, ROUNDINGS)
             if flaw:
@@ -210,20 +206,6 @@ class PreparedPeer:
         return time.perf_counter() - begun
 
 
-def main(device: str, name: str, threads: str) -> None:
-    """Answer requests until stdin ends."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a library prints is no answer
-    peer: PreparedPeer | None = None
-    for line in sys.stdin:
-        method, argument = json.loads(line)
-        try:
-            peer = peer or PreparedPeer(device, name, int(threads))
-            answer = [getattr(peer, method)(argument), None]
-        except Exception as error:  # whatever a library raises is its answer
-            answer = [None, (str(error) or type(error).__name__).splitlines()[0]]
-        print(json.dumps(answer), file=answers)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def make_peer(name: str, device: str, threads: str) -> PreparedPeer:
+    """A library of a device, for `heatsim.bench.children`."""
+    return PreparedPeer(device, name, int(threads))

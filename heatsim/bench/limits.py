@@ -9,79 +9,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from math import inf
-from typing import Any
 
 import numpy as np
 
-from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
-from heatsim.bench.subprocesses import ChildError, ask_child
+from heatsim.bench.children import ChildError, ask_child
+from heatsim.bench.timing import Prepare, Work
 
-COPY_PREFIX = "copy"  # subjects of this name or with this prefix are ways to copy
-
-
-def is_copy(name: str) -> bool:
-    """Whether a subject is a way to copy."""
-    return name.startswith(COPY_PREFIX)
-
-
-def copy_subjects(device: str, count: int, dtype: np.dtype) -> list[Subject]:
-    """The ways to copy `count` elements from array to array on a device; the fastest is the limit."""
-    if device == "cpu":
-        return [Subject("copy (streaming)", partial(_on_cpu, count, dtype))]
-    from heatsim_kernels.runtime.cuda import array_copy
-
-    ways = {"copy (kernel)": array_copy.by_kernel, "copy (memcpy)": array_copy.by_driver}
-    return [Subject(name, partial(_on_cuda, way, count, dtype)) for name, way in ways.items()]
-
-
-def time_beside_copies(
-    device: str,
-    dtype: np.dtype,
-    bytes_moved: int,
-    subjects: Iterable[Subject],
-    seconds: float,
-    batch: int,
-    patience: float = inf,
-) -> tuple[dict[str, Timing], Timing]:
-    """Time subjects and the ways to copy in turn; returns all timings, and that of the fastest copy.
-
-    A copy moves `bytes_moved`, half of them read and half written. For `seconds`, `batch` and `patience` see
-    `time_interleaved`.
-    """
-    copies = copy_subjects(device, bytes_moved // (2 * dtype.itemsize), dtype)
-    timings = time_interleaved([*copies, *subjects], clock_of(device), seconds, batch, patience=patience)
-    fastest = min((timing for name, timing in timings.items() if is_copy(name)), key=lambda timing: timing.median)
-    return timings, fastest
-
-
-def _on_cpu(count: int, dtype: np.dtype) -> Work:
-    from heatsim_kernels.runtime.cpu.array_copy import copy
-    from heatsim_kernels.runtime.cpu.pointers import padded
-
-    source, target = padded(count, dtype), padded(count, dtype)
-    source[:] = 1  # pages that were never written are all the same one
-    return _repeated(partial(copy, source, target))
-
-
-def _on_cuda(way: Callable[..., Callable[[], None]], count: int, dtype: np.dtype) -> Work:
-    from heatsim_kernels.runtime.cuda.arrays import empty
-
-    return _repeated(way(empty(count, dtype), empty(count, dtype)))
-
-
-def _repeated(copy: Callable[[], None]) -> Work:
-    def work(repetitions: int) -> None:
-        for _ in range(repetitions):
-            copy()
-
-    return work
-
-
-# The arithmetic limit.
-
+COPY_PREFIX = "copy"  # contenders of this name or with this prefix are ways to copy
 MATMUL_SIDE = 1024  # of the matrices whose product is timed
 MATMUL_ROUNDS = 7
 
@@ -93,8 +29,50 @@ FMA_PER_CYCLE = {
 }  # fmt: skip
 
 
+def is_copy(name: str) -> bool:
+    """Whether a contender is a way to copy."""
+    return name.startswith(COPY_PREFIX)
+
+
+def copies(device: str, bytes_moved: int, dtype: np.dtype) -> dict[str, Prepare]:
+    """The ways to copy from array to array on a device, by name; the fastest is the limit.
+
+    A copy moves `bytes_moved`, half of them read and half written.
+    """
+    count = bytes_moved // (2 * dtype.itemsize)
+    if device == "cpu":
+        return {"copy (streaming)": partial(_copy_on_cpu, count, dtype)}
+    from heatsim_kernels.runtime.cuda import array_copy
+    from heatsim_kernels.runtime.cuda.arrays import empty
+
+    ways = {"copy (kernel)": array_copy.by_kernel, "copy (memcpy)": array_copy.by_driver}
+
+    def prepare(name: str) -> Work:
+        copy = ways[name](empty(count, dtype), empty(count, dtype))
+        return _repeated(copy)
+
+    return {name: partial(prepare, name) for name in ways}
+
+
+def _copy_on_cpu(count: int, dtype: np.dtype) -> Work:
+    from heatsim_kernels.runtime.cpu.array_copy import copy
+    from heatsim_kernels.runtime.cpu.pointers import padded
+
+    source, target = padded(count, dtype), padded(count, dtype)
+    source[:] = 1  # pages that were never written are all the same one
+    return _repeated(partial(copy, source, target))
+
+
+def _repeated(call: Callable[[], None]) -> Work:
+    def work(repetitions: int) -> None:
+        for _ in range(repetitions):
+            call()
+
+    return work
+
+
 def peak_operations_per_second(device: str, precision: str, threads: int) -> tuple[float | None, str]:
-    """The limit, an fma counted as two, and in words where it comes from; None where it is not known."""
+    """The arithmetic limit, an fma counted as two, and in words where it comes from; None where it is not known."""
     return _gpu_peak(precision) if device == "cuda" else _cpu_peak(precision, threads)
 
 
@@ -126,16 +104,16 @@ def _cpu_peak(precision: str, threads: int) -> tuple[float | None, str]:
     )
 
 
-def main(request: dict[str, Any]) -> dict[str, float]:
-    """Time the products."""
-    a, b = np.random.default_rng(0).random((2, MATMUL_SIDE, MATMUL_SIDE)).astype(request["precision"])
+def _time_products(precision: str) -> float:
+    """Operations a second of the fastest product; the first one wakes the threads."""
+    a, b = np.random.default_rng(0).random((2, MATMUL_SIDE, MATMUL_SIDE)).astype(precision)
     out, taken = np.empty_like(a), []
-    for _ in range(MATMUL_ROUNDS + 1):  # the first wakes the threads
+    for _ in range(MATMUL_ROUNDS + 1):
         begun = time.perf_counter()
         np.matmul(a, b, out=out)
         taken.append(time.perf_counter() - begun)
-    return {"operations_a_second": 2.0 * MATMUL_SIDE**3 / min(taken[1:])}
+    return 2.0 * MATMUL_SIDE**3 / min(taken[1:])
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]))))
+    print(json.dumps({"operations_a_second": _time_products(**json.loads(sys.argv[1]))}))

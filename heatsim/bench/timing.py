@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from statistics import median
 from typing import NamedTuple
 
-from heatsim.bench.rounds import doubt
-
 ROUNDS = 5
 LONG_RUN_BATCHES = 5  # batches
 MIN_TRIAL_SHARE = 0.25  # share of the wanted time that a trial must take to be scaled up from
+LEAST_SECONDS = 1.0  # of a round that a ratio is made of
+MOST_SPREAD = 1.0 / 3.0
 
 # Does something so many times; a device may still be at it when it returns. What times itself returns the seconds.
 Work = Callable[[int], float | None]
+Prepare = Callable[[], Work]
 Clock = Callable[[Callable[[], None]], float]  # seconds that a call takes, a device's part included
 
 
-class Subject(NamedTuple):
-    """Something to time; `prepare` makes it ready, and what it returns is let go before the next is made ready."""
+def doubt(seconds: Sequence[float]) -> str:
+    """Why no ratio is made of rounds of the same work that took so many seconds each, or "" where one is.
 
-    name: str
-    prepare: Callable[[], Work]
+    They spread by the slowest less the fastest, over the median.
+    """
+    if not seconds:
+        return "there are no rounds"
+    if min(seconds) < LEAST_SECONDS:
+        return f"a round took {min(seconds):.2g} s, and at least {LEAST_SECONDS:g} s are needed"
+    spread = (max(seconds) - min(seconds)) / median(seconds)
+    if spread > MOST_SPREAD:
+        return f"its rounds spread by {spread:.0%}, and at most a third is taken: measure on a quiet machine"
+    return ""
 
 
 class Timing(NamedTuple):
@@ -38,14 +47,14 @@ class Timing(NamedTuple):
         return min(self.seconds)
 
     @property
-    def doubt(self) -> str:
-        """Why no ratio is made of it, or "": see `rounds`."""
-        return doubt([each * self.repetitions for each in self.seconds])
-
-    @property
     def median(self) -> float:
         """The median over the rounds, s."""
         return median(self.seconds)
+
+    @property
+    def doubt(self) -> str:
+        """Why no ratio is made of it, or ""."""
+        return doubt([each * self.repetitions for each in self.seconds])
 
 
 def host_clock(call: Callable[[], None]) -> float:
@@ -77,31 +86,47 @@ def clock_of(device: str) -> Clock:
 
 
 def time_interleaved(
-    subjects: Iterable[Subject], clock: Clock, seconds: float, batch: int, rounds: int = ROUNDS, patience: float = inf
+    subjects: Mapping[str, Prepare],
+    clock: Clock = host_clock,
+    *,
+    seconds: float,
+    batch: int = 1,
+    rounds: int = ROUNDS,
+    patience: float = inf,
+    repetitions: int | None = None,
+    failures: dict[str, str] | None = None,
 ) -> dict[str, Timing]:
     """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
-    The number of repetitions is found in the first round. It is a multiple of `batch`, and a multiple of
-    LONG_RUN_BATCHES batches if it is more than these: what a kernel does once for several repetitions is then seldom
-    done for fewer. A subject that has taken more than `patience` seconds in all sits out the remaining rounds.
+    A subject is made ready for each round, and let go before the next is made ready. The number of repetitions is found
+    in the first round unless it is given: a multiple of `batch`, and of LONG_RUN_BATCHES batches if it is more than
+    these, so that what a kernel does once for several repetitions is seldom done for fewer. Without a `batch` nothing
+    is warmed up. A subject that has taken more than `patience` seconds in all sits out the remaining rounds. One that
+    raises ends all, unless there are `failures` to enter it in: the others go on then.
     """
-    subjects = list(subjects)
     counts: dict[str, int] = {}
-    found: dict[str, list[float]] = {subject.name: [] for subject in subjects}
+    found: dict[str, list[float]] = {name: [] for name in subjects}
     spent = dict.fromkeys(found, 0.0)
     for _ in range(rounds):
-        for name, prepare in subjects:
-            if spent[name] > patience:
+        for name, prepare in subjects.items():
+            if spent[name] > patience or name in (failures or ()):
                 continue
             begun = time.perf_counter()
-            work = prepare()
-            work(batch)
-            if name not in counts:
-                counts[name] = _repetitions(work, clock, seconds, batch)
-            found[name].append(_taken(work, clock, counts[name]) / counts[name])
-            del work
+            try:
+                work = prepare()
+                if batch:
+                    work(batch)
+                if name not in counts:
+                    counts[name] = repetitions or _repetitions(work, clock, seconds, batch)
+                found[name].append(_taken(work, clock, counts[name]) / counts[name])
+                del work
+            except Exception as error:
+                if failures is None:
+                    raise
+                failures[name] = f"{type(error).__name__}: {error}"
             spent[name] += time.perf_counter() - begun
-    return {name: Timing(tuple(values), counts[name]) for name, values in found.items()}
+    kept = (name for name in found if name not in (failures or ()))
+    return {name: Timing(tuple(found[name]), counts[name]) for name in kept}
 
 
 def _repetitions(work: Work, clock: Clock, seconds: float, batch: int) -> int:

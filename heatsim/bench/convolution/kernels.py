@@ -5,13 +5,13 @@ Every kernel must give the bits of the CPU's, and those must be what NumPy compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels import convolution, filter_bank
 
-from heatsim.bench import agreement
 from heatsim.bench.convolution.problems import (
     BANKS,
     LINES,
@@ -26,7 +26,9 @@ from heatsim.bench.convolution.problems import (
     flaw,
     timed,
 )
-from heatsim.bench.interleaved_timing import Work
+from heatsim.bench.harness import Verdict, first_flaw
+from heatsim.bench.stencil.kernels import where_bits_differ
+from heatsim.bench.timing import Work
 from heatsim.tables import Tell
 
 ROUNDINGS = 2.0  # of the magnitudes, times the square root of the number of products
@@ -110,16 +112,6 @@ def accepts(kernel: str, device: str, problem: ConvolutionProblem) -> bool:
 # Agreement of the kernels.
 
 
-class ConvolutionVerdict(NamedTuple):
-    """Whether a kernel agrees: `flaw` says in words where it does not, and is empty where all is well."""
-
-    family: str
-    kernel: str
-    precision: str
-    cases: int
-    flaw: str
-
-
 class PreparedCase(NamedTuple):
     """A problem, its data, and what the CPU's best kernel makes of it; `doubt` says what is wrong with that."""
 
@@ -129,10 +121,16 @@ class PreparedCase(NamedTuple):
     twin: np.ndarray
     doubt: str
 
+    @property
+    def in_words(self) -> str:
+        """The mask, the size and the edge."""
+        mask, size = (" x ".join(map(str, numbers)) for numbers in (self.problem.mask, self.problem.shape))
+        return f"mask {mask} on {size}, edge {self.problem.edge}"
+
 
 def verify_kernels(
     device: str, families: tuple[str, ...], precisions: tuple[str, ...], kernels: tuple[str, ...], tell: Tell
-) -> list[ConvolutionVerdict]:
+) -> list[Verdict]:
     """Put each kernel to every case of each of its families; a kernel is done with at its first flaw."""
     found = []
     for precision in precisions:
@@ -142,7 +140,8 @@ def verify_kernels(
             prepared = [_case(problem) for problem in cases(family, precision)] if wanted else []
             for name in wanted:
                 fit = [case for case in prepared if accepts(name, device, case.problem)]
-                found.append(ConvolutionVerdict(family, name, precision, len(fit), _first_flaw(name, device, fit)))
+                wrong = first_flaw(fit, partial(_flaw, name, device), lambda case: case.in_words)
+                found.append(Verdict(name, precision, len(fit), wrong, family))
     return found
 
 
@@ -153,14 +152,6 @@ def _case(problem: ConvolutionProblem) -> PreparedCase:
     return PreparedCase(
         problem, field, weights, twin, flaw(problem, twin, expected_result(problem, field, weights), ROUNDINGS)
     )
-
-
-def _first_flaw(kernel: str, device: str, prepared: list[PreparedCase]) -> str:
-    def describe(case: PreparedCase) -> str:
-        mask, size = (" x ".join(map(str, numbers)) for numbers in (case.problem.mask, case.problem.shape))
-        return f"mask {mask} on {size}, edge {case.problem.edge}"
-
-    return agreement.first_flaw(prepared, lambda case: _flaw(kernel, device, case), describe)
 
 
 def _flaw(kernel: str, device: str, case: PreparedCase) -> str:
@@ -176,7 +167,7 @@ def _difference(found: np.ndarray, twin: np.ndarray) -> str:
     """What is wrong with a result that should have the same bits, or nothing."""
     if (found.shape, found.dtype) != (twin.shape, twin.dtype):
         return f"the result is {found.dtype} {found.shape}, not {twin.dtype} {twin.shape}"
-    wrong = agreement.where_bits_differ(found, twin)
+    wrong = where_bits_differ(found, twin)
     if not len(wrong):
         return ""
     where = tuple(int(i) for i in wrong[0])
@@ -193,8 +184,12 @@ def compile_kernel(kernel: str, family: str, precisions: tuple[str, ...], masks:
 
     count = 0
     for precision in precisions:
-        verified = _one_a_variant(cases(family, precision))
-        for problem in (each for each in verified if accepts(kernel, "cuda", each)):
+        # one for every variant of a kernel: by mask, edge, filters, and down or along the rows
+        variants = {
+            (p.mask, p.edge, p.axis % len(p.shape) == len(p.shape) - 1, p.filters, p.stride): p
+            for p in cases(family, precision)
+        }
+        for problem in (each for each in variants.values() if accepts(kernel, "cuda", each)):
             solve(kernel, "cuda", problem, *data(problem))
             count += 1
         sizes = timed((family,), (COMPILE_SIDE, COMPILE_SIDE), precision, masks, "cuda")
@@ -203,9 +198,3 @@ def compile_kernel(kernel: str, family: str, precisions: tuple[str, ...], masks:
             cuda_launches.prepare_launches(kernel, problem, cuda_launches.put_on_gpu(problem, field), weights)
             count += 1
     return count
-
-
-def _one_a_variant(problems: Iterable[ConvolutionProblem]) -> list[ConvolutionProblem]:
-    """Fewer problems, but one for every variant of a kernel: by mask, edge, filters, and down or along the rows."""
-    variants = {(p.mask, p.edge, p.axis % len(p.shape) == len(p.shape) - 1, p.filters, p.stride): p for p in problems}
-    return list(variants.values())
