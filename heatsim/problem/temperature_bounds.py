@@ -30,7 +30,7 @@ from heatsim.scenario.expressions.ranges import CLOSE, range_of
 
 MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
 SAMPLES = 65  # times at which inputs are looked at for values that cannot be
-MAX_SHORT = 256  # more of them, for what is short
+MAX_SHORT = 128  # more of them, for what is short
 TIME_PARTS = 512  # of a run, in each of which the greatest power density of a source is found
 SPACE_PARTS = 4  # of each axis, likewise
 BEYOND_K = 1e-6  # by which a body is taken to be beyond its bounds, K: rounding must not decide
