@@ -141,10 +141,11 @@ def _check_inputs(problem: Problem) -> None:
     faces = problem.boundary_faces
     if scenario.time.is_steady:
         require_steady_state(scenario, problem.varies, faces, _holds_inside(problem))
-    first, *short = telling_times(scenario, problem.inputs.values)
+    first, *short = telling_times(scenario, [*faces.inputs, *problem.ambients.inputs])
+    problem.volume_sources.check(first)  # one without a value later ends the run, which keeps what it has recorded
     for times in (first, *short):
-        for inputs in (problem.volume_sources, faces, problem.ambients):
-            inputs.check(times)
+        faces.check(times)
+        problem.ambients.check(times)
     if problem.surfaces is not None:  # at the first times the stability limit has looked at them
         for time in (time for times in short for time in times[:, None]):
             problem.surfaces.at(time)
