@@ -172,7 +172,8 @@ def _marks(expression: Expression, end: float, longest: float) -> tuple[float, .
         middle = _finite(_at(expression, 0.5 * (starts + ends)))
         low, high = min(low, float(middle.min())), max(high, float(middle.max()))
         width = np.minimum(ends - starts, longest)
-        off = np.minimum(found.high - found.low, 0.25 * width * (found.greatest_slope - found.least_slope))
+        with np.errstate(invalid="ignore"):  # beside a pole
+            off = np.minimum(found.high - found.low, 0.25 * width * (found.greatest_slope - found.least_slope))
         off = np.where(ends - starts <= SHORTEST * end, 0.0, off)
         reached = off[np.isfinite(off)].max(initial=0.0)
         wide = off > FOLLOWED * max(_range(low, high), 0.2 * min(reached, _BOUNDED))

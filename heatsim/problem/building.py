@@ -26,7 +26,7 @@ from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.problem import ExplicitForm, Problem, any_varies
-from heatsim.problem.temperature_bounds import BoundedInputs, find_temperature_bounds, sample_times
+from heatsim.problem.temperature_bounds import BoundedInputs, find_temperature_bounds, sample_times, telling_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
     make_nonlinear_coefficients,
@@ -141,8 +141,14 @@ def _check_inputs(problem: Problem) -> None:
     faces = problem.boundary_faces
     if scenario.time.is_steady:
         require_steady_state(scenario, problem.varies, faces, _holds_inside(problem))
-    for inputs in (problem.volume_sources, faces, problem.ambients):
-        inputs.check(sample_times(scenario))
+    first, *short = telling_times(scenario, [*faces.inputs, *problem.ambients.inputs])
+    problem.volume_sources.check(first)  # one without a value later ends the run, which keeps what it has recorded
+    for times in (first, *short):
+        faces.check(times)
+        problem.ambients.check(times)
+    if problem.surfaces is not None:  # at the first times the stability limit has looked at them
+        for time in (time for times in short for time in times[:, None]):
+            problem.surfaces.at(time)
 
 
 def _holds_inside(problem: Problem) -> bool:

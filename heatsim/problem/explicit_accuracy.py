@@ -24,6 +24,7 @@ ERROR_CONSTANT = 0.27  # of the jump times dt/age: half the greatest x^2 exp(-x)
 PERIODS = 3.0  # in a run, of beams and of inputs whose change in time cannot be told from that with place
 LATENESS = 0.5  # of a step: how far Euler is behind inputs
 MAX_SWING_SAMPLES = 2**16
+SHORTEST = 1e-12  # of a run, in which an input changes
 JUMPS_REMEMBERED = 64  # before each jump: the errors of older ones have decayed
 
 
@@ -102,7 +103,7 @@ def accurate_steps(
         changes = ramps(np.repeat(trace.times, _twice(trace)), _closed(trace), end)
         follow.append(looks.behind(changes, changes.sizes / (changes.scale or inf)))
     after_jump = min((each for each in found if each is not None), default=NO_JUMP)
-    fastest = min(follow, default=inf)
+    fastest = max(min(follow, default=inf), SHORTEST * end)  # beside a pole it is 0
     return AccurateSteps(after_jump, tolerance / LATENESS * fastest, fastest, swings)
 
 

@@ -5,18 +5,20 @@ known power drive it no further than they would heat an insulated cell: by the i
 density anywhere, over the least heat capacity. Beams, fluxes, and sources that act until a steady state is reached have
 no such bound: for them bounds go up to MAX_TEMPERATURE_K, above the melting point of any metal.
 
-Nothing is sampled here: a pulse between two samples would be missed. What the bounds decide is the longest stable step
+No bound is sampled: a pulse between two samples would be missed. What the bounds decide is the longest stable step
 and where factors in the temperature of a surface have to be good; tables of materials reach further.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.physics.boundary_faces import BoundaryFaces, FacePatch
+from heatsim.physics.event_times import discontinuity_times, mark_times
 from heatsim.physics.materials import Range, TemperatureBounds, ambient_temperatures, least_capacity
 from heatsim.physics.sources.power_trace import PowerTrace
 from heatsim.problem.block_powers import BlockMeans
@@ -28,6 +30,7 @@ from heatsim.scenario.expressions.ranges import CLOSE, range_of
 
 MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
 SAMPLES = 65  # times at which inputs are looked at for values that cannot be
+MAX_SHORT = 128  # more of them, for what is short
 TIME_PARTS = 512  # of a run, in each of which the greatest power density of a source is found
 SPACE_PARTS = 4  # of each axis, likewise
 BEYOND_K = 1e-6  # by which a body is taken to be beyond its bounds, K: rounding must not decide
@@ -37,6 +40,19 @@ MAX_ROUNDS = 8  # in which the range that sources lead to is found: capacities d
 def sample_times(scenario: Scenario) -> np.ndarray:
     """Times spread over a run, s, at which inputs are looked at for values that cannot be."""
     return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, SAMPLES)
+
+
+def telling_times(scenario: Scenario, values: Iterable[object]) -> list[np.ndarray]:
+    """The same in parts, with times at which what expressions do in short, and between their jumps, can be seen."""
+    spread = sample_times(scenario)
+    if scenario.time.is_steady:
+        return [spread]
+    values, end = list(values), scenario.time.end
+    seen = mark_times(values, end, end / (SAMPLES - 1)).times
+    ends = np.array(sorted({0.0, end} | seen | discontinuity_times(values, end)))
+    found = np.union1d(list(seen), 0.5 * (ends[1:] + ends[:-1]) if ends.size > 2 else [])
+    found = found[:: -(-found.size // MAX_SHORT) or 1]
+    return [spread, *(found[first : first + SAMPLES] for first in range(0, found.size, SAMPLES))]
 
 
 class BoundedInputs(NamedTuple):

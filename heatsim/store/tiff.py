@@ -72,7 +72,8 @@ def one_sample(values: np.ndarray, axis: int, alpha: bool) -> np.ndarray:
     samples = np.moveaxis(values, axis, -1)
     colours = samples[..., :-1] if alpha and samples.shape[-1] > 1 else samples
     if not (colours == colours[..., :1]).all():
-        planes = ", or planes that were saved as colours (photometric='minisblack' keeps them)" if axis == 0 else ""
+        hint = ", or planes that were saved as colours (photometric='minisblack' keeps them)"
+        planes = hint if axis < values.ndim - 1 else ""
         raise Refusal(f"one value a pixel was expected, found {colours.shape[-1]}: an image in colours{planes}?")
     if alpha and samples.shape[-1] > 1 and not (samples[..., -1] == samples[..., -1].max()).all():
         raise Refusal("one value a pixel was expected, found pixels that are transparent in parts: save it without")

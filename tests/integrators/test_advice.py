@@ -269,6 +269,13 @@ def test_a_short_run_is_advised_without_timing_anything() -> None:
     assert (found.integrator, found.estimates[0].steps) == ("euler", found.estimates[0].sweeps)
 
 
+def test_beside_a_pole_of_an_input_explicit_steps_have_no_end() -> None:
+    """Steps of no length were divided by."""
+    flux = {"kind": "flux", "flux": "1/(t - 0.3)"}
+    found = recommend(problem_of(case([16, 1, 1], 1.0, boundary={"x_min": flux})), "cpu", never, full=True)
+    assert found.integrator != "euler"
+
+
 def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
     """As a run and its dry run do, whatever Euler would take in a timing."""
     problem = problem_of(case([64, 1, 1], 1.0, initial="x"))

@@ -241,7 +241,7 @@ def test_an_implicit_step_that_does_not_converge_keeps_what_came_before(
 
 
 def test_a_value_that_stops_being_finite_ends_the_run(heatsim: Heatsim, tmp_path: Path) -> None:
-    text = BLOCK.replace("ambient = 290.0", 'ambient = "290 + 0/step(abs(t - 200) - 2)"')
+    text = BLOCK + "[[sources]]\npower_density = '1/step(abs(t - 200) - 2)'\n"
     assert heatsim("run", *IMPLICIT, text=text).exit_code == 3
     assert info_of(tmp_path)["state"] == "failed"
 

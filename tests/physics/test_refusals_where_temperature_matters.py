@@ -79,6 +79,14 @@ REFUSED = [
     (of(1.0, boundary={"x_min": radiation(0.5, "1/t")}), FINITE.format("ambient", "inf at t = 0 s")),
     (of(1.0, boundary={"x_min": radiation(0.5, "0/t")}), FINITE.format("ambient", "nan at t = 0 s")),
     (of(boundary={"x_min": convection(5.0, "1/(t - 0.5)")}), FINITE.format("ambient", "inf at t = 0.5 s")),
+    (  # for a moment, between the times that are looked at first
+        of(1.0, boundary={"x_min": fixed("20 - 1000*(t > 0.12345)*(t < 0.12346)")}),
+        "boundary.x_min.temperature: expected at least -273.15 degC (absolute zero), found -980 at t = 0.123455 s",
+    ),
+    (
+        of(1.0, boundary={"x_min": radiation(0.5, "20 - 1000*exp(-((t - 0.3456)/1e-5)**2)")}),
+        "boundary.x_min.ambient: expected at least -273.15 degC (absolute zero), found -",
+    ),
     (cooled("1 - T/50"), COEFFICIENT.format("20 to 80", "-")),
     (cooled("(T - 20)**0.25", initial=0.0), COEFFICIENT.format("0 to 20", "nan at T = 0")),
     (cooled("5/abs(T - 80)"), COEFFICIENT.format("20 to 80", "inf at T = 80")),
