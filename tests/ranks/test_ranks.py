@@ -138,7 +138,7 @@ def results(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("ranks", "least", "options"),
-    [(4, 250, ["--fewer-kernels"]), pytest.param(8, 300, [], marks=pytest.mark.long)],  # processes share two cores
+    [(4, 150, ["--fewer-kernels"]), pytest.param(8, 300, [], marks=pytest.mark.long)],  # processes share two cores
 )
 def test_steppers_of_slabs_have_the_bits_of_one(ranks: int, least: int, options: list[str]) -> None:
     output = told([str(MPIEXEC), "-n", str(ranks), sys.executable, str(COMPARE), *options])
