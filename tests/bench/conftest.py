@@ -1,23 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
-import numba
 import pytest
 from bench_cases import TINY, Invoke, Measured, call
 
 OTHER = "heatsim bench stencil: another device -->"
 PAGE = f"# Before\n\n<!-- {OTHER}\nkept\n<!-- end of {OTHER}\n"
-
-
-@pytest.fixture(autouse=True)
-def _two_threads() -> Iterator[None]:
-    numba.set_num_threads(min(2, os.cpu_count() or 1))
-    yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
 @pytest.fixture

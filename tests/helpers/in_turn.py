@@ -35,7 +35,7 @@ def in_turn(
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                 except BaseException as error:
-                    error.add_note(f"case {number + 1} of {len(cases)}, {keys}: {labels[number]}")
+                    error.add_note(f"case {number + 1} of {len(cases)}, {', '.join(keys)}: {labels[number]}")
                     raise
             if len(skipped) == len(cases):
                 raise skipped[0]

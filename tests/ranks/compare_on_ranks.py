@@ -3,7 +3,7 @@ With `--gpus` steppers on the GPUs of the ranks, by all kernels, with one on a G
 the first of four shares of the cases, since most of the time kernels are compiled.
 
 Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger, or in a
-solution and how it was found. With `--fewer-kernels` more cases are of the features that slabs cut, and none of those
+solution and how it was found. With `--fewer-kernels` cases are fewer, all of the features that slabs cut: none of those
 for which only other kernels are compiled, nor of what depends on temperature, whose kernels take longest. PYTHONPATH
 has to hold the folders of the tests, of their kernels and of multigrid.
 """
@@ -125,8 +125,8 @@ def cases(fewer_kernels: bool) -> Iterator[RanksCase]:
     choices = itertools.cycle(itertools.product(PERIODIC, (False, True), (1, 2, 3, 4), (0, 3, 7, -7)))
     linear = [each for each in CHOSEN if each[0] in CUT] if fewer_kernels else CHOSEN
     nonlinear = zip(NONLINEAR, (np.float32, np.float64), strict=True)
-    chosen = tuple(linear) if fewer_kernels else (*linear, *nonlinear)
-    for seed, ((features, dtype), _) in enumerate(itertools.product(chosen, range(84 // len(chosen)))):
+    chosen, count = (tuple(linear), 48) if fewer_kernels else ((*linear, *nonlinear), 84)
+    for seed, ((features, dtype), _) in enumerate(itertools.product(chosen, range(count // len(chosen)))):
         for _ in range(1 + 7 * seed % 5):
             periodic, per_cell, fused, stages = next(choices)
         yield RanksCase(features, periodic, per_cell, dtype, fused, stages, seed)

@@ -138,7 +138,7 @@ def results(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("ranks", "least", "options"),
-    [(4, 250, ["--fewer-kernels"]), pytest.param(8, 300, [], marks=pytest.mark.long)],  # processes share two cores
+    [(4, 150, ["--fewer-kernels"]), pytest.param(8, 300, [], marks=pytest.mark.long)],  # processes share two cores
 )
 def test_steppers_of_slabs_have_the_bits_of_one(ranks: int, least: int, options: list[str]) -> None:
     output = told([str(MPIEXEC), "-n", str(ranks), sys.executable, str(COMPARE), *options])
@@ -185,7 +185,7 @@ ITERATED = (
     ("text", "ranks"),
     [
         pytest.param(MELTING, 3, marks=pytest.mark.long),  # another test has it in steps of one length
-        (PERFUSED, 2),
+        pytest.param(PERFUSED, 2, marks=pytest.mark.long),  # another test has it with files of each rank
         (IMPLICIT, 3),
         pytest.param(ITERATED, 2, marks=pytest.mark.long),
     ],
@@ -239,7 +239,10 @@ LARGE = "import heatsim.ranks.field as field; field.FILES_FROM = 0"
 def test_ranks_write_files_of_their_own_that_read_as_one(tmp_path: Path) -> None:
     file, many = written(tmp_path, WARMING.replace("{ count = 2 }", "{ count = 3 }")), tmp_path / "many"
     told(heatsim(1, "run", file, "--output", tmp_path / "one"))
-    told(heatsim(3, "run", file, "--output", many, python=f"-c {LARGE}; from heatsim.cli.main import main; main()"))
+    main = "from heatsim.cli.main import main; main()"
+    output = told(heatsim(3, "run", file, "--output", many, python=f"-c {LARGE}; {main}"))
+    assert "3 ranks of" in output
+    assert "times as long as one" in output  # of so few cells
     one, found, folder = results(tmp_path / "one"), results(many), RunFolder(many)
     assert {name: found[name] for name in one} == one
     assert len(list(folder.snapshots.iterdir())) == 4 * (3 + 2)
