@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, inf, isfinite, pi
+from math import ceil, inf, isfinite, pi, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not fi
 STEP_ERROR_SHARE = 0.2  # of the tolerance that the estimated error of a step may be
 # Tolerances below which it is less, by the power of the step with which its error falls: see `allowed_step_error`.
 ERRORS_ADD_BELOW = {2: 0.05, 3: 1e-4}
+FEW_BENDS, MOST_STRICTER = 16, 2.0  # of inputs, whose errors hardly add up; how much stricter many of them make it
 MIN_STEP_ERROR = 1e-11  # of a step, as a share of the range: what is less is rounding
 SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear solver
 MIN_RANGE_K = 1e-9  # K; what is so small is rounding
@@ -96,6 +97,12 @@ def allowed_step_error(tolerance: float, order: int) -> float:
     share: float = min(1.0, tolerance / ERRORS_ADD_BELOW[order]) ** (1 / (order - 1))
     allowed = STEP_ERROR_SHARE * tolerance
     return min(allowed, max(allowed * share, MIN_STEP_ERROR))
+
+
+def _strictness(bends: int) -> float:
+    """By how much less the error of a step may be where inputs bend often: errors of the steps after a bend are of the
+    same kind after the next, and a body that forgets little adds them up."""
+    return min(sqrt(1.0 + bends / FEW_BENDS), MOST_STRICTER)
 
 
 def count_equal_steps(start: float, target: float, largest_step: float) -> int:
@@ -205,9 +212,10 @@ class ErrorControl:
     ) -> None:
         """accepted: gives, for a time, s, the step that is taken whatever its error, if it is longer than the least of
         the problem; limit: what growth allows now."""
-        self._state, self._integrator, self._share = state, integrator, allowed_step_error(tolerance, order)
-        self._order, self._longest = order, longest
         problem = state.problem
+        self._state, self._integrator = state, integrator
+        self._share = allowed_step_error(tolerance, order) / _strictness(len(problem.marks.times))
+        self._order, self._longest = order, longest
         self._low, self._high = state.extent_at_start
         self._least, self._accepted, self._limit = problem.min_step, accepted, limit
         self._size = min(problem.stability_limit, longest)  # s, what the error allows

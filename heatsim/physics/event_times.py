@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -50,14 +51,14 @@ class Marks(NamedTuple):
     too_many: tuple[Expression, ...]
 
 
-def mark_times(values: Iterable[object], end: float, longest: float) -> Marks:
+def mark_times(values: Iterable[object], end: float, longest: float, *, corners: bool = False) -> Marks:
     """Times in 0..end at which steps of up to `longest` s have to end, lest they pass over what expressions and series
-    do within a step."""
+    do within a step; corners: whether they end wherever a series bends, too."""
     found: set[float] = set()
     too_many = []
     for value in _expressions(values):
         if isinstance(value, TimeSeries):
-            times: tuple[float, ...] | None = _rows(value, end, longest)
+            times: tuple[float, ...] | None = _rows(value, end, inf if corners else longest)
         elif value.names == {"t"}:
             times = _marks(value, end, longest)
         else:

@@ -213,7 +213,7 @@ class Problem:
         chosen = self.scenario.time.chosen
         if chosen is None or chosen.to_limit or not self.varies:
             return Marks(frozenset(), ())
-        return mark_times(self.inputs.values, self.scenario.time.end, self.largest_step)
+        return mark_times(self.inputs.values, self.scenario.time.end, self.largest_step, corners=chosen.ends_at_kinks)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,28 @@ def test_many_small_errors_do_not_add_up_to_more(time: dict[str, str], tolerance
     error = max(np.abs(mine[0, 0] - theirs).max() for mine, theirs in zip(fields, exact, strict=True))
     assert 0.1 * tolerance < error / 200 < 1.5 * tolerance  # not far less either, at the price of steps
     assert steps < 400
+
+
+def test_errors_after_the_bends_of_an_input_do_not_add_up_to_more(tmp_path: Path) -> None:
+    """An ambient goes up and down sixteen times on a body that forgets little (random problem 162): steps end where it
+    bends, and are the shorter the more often it does."""
+    rows = [(75.84375 * n, 1226.85 if n % 2 else 6.25) for n in range(33)]
+    (tmp_path / "rows.csv").write_text("time,air\n" + "\n".join(f"{t!r},{value!r}" for t, value in rows))
+    solid = {
+        "density": 7011.0,
+        "conductivity": "1.555*(300/(T + 273.15))**0.98",
+        "heat_capacity": "1074*(1 - 0.3427*exp(-(T + 273.15)/300))",
+    }
+    text = case(
+        [12, 1, 1], 2427.0, size=[0.07, 0.07, 0.07], materials={"solid": solid}, initial=6.25,
+        boundary={"x_min": convection(200.8, {"file": str(tmp_path / "rows.csv"), "column": "air"})},
+    )  # fmt: skip
+    fields = [run(text, kernel=kernel, integrator=name, tolerance=tolerance) for kernel, name, tolerance in (
+        ("cpu", "rkl2", 1e-3), ("multigrid", "implicit", 1e-3), ("multigrid", "implicit", 3e-5),
+    )]  # fmt: skip
+    *loose, fine = (state.temperature() for state in fields)
+    assert all(state.problem.marks.times == {t for t, _ in rows[1:-1]} for state in fields)
+    assert all(np.abs(field - fine).max() < 1e-3 * np.ptp([6.25, fine.max()]) for field in loose)
 
 
 def test_without_a_limit_steps_grow_by_orders_of_magnitude() -> None:
