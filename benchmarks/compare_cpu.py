@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from heatsim.bench import harness
+from heatsim.bench.timing import Pace
 from heatsim.tables import Row, TableColumn, number, ratio_columns
 
 PEERS = ("heatsim", "c_openmp", "devito", "pystencils", "jax", "torch", "numpy", "pypde")
@@ -66,24 +67,17 @@ def main() -> int:
             environment = ENVIRONMENT | {"TMPDIR": folder, "PEERS_PROBLEM": given.problem}
             contenders = harness.start_contenders(
                 stack,
+                given,
                 "peers.explicit",
-                harness.chosen(given.peer or (), PEERS),
-                given.peers_python,
+                PEERS,
                 verify=(given.size, precision),
                 about={"precision": precision},
                 words=[",".join(map(str, cores))],
-                threads=given.threads,
                 **environment,
             )
-            found = harness.race(
-                contenders,
-                "heatsim".__eq__,
-                seconds=given.seconds,
-                batch=BATCH,
-                warm=False,  # by their verification
-                rounds=given.rounds,
-                repetitions=given.steps,
-            )
+            # Verification has warmed them.
+            pace = Pace(given.seconds, BATCH, given.rounds, warm=False, repetitions=given.steps)
+            found = harness.race(contenders, "heatsim".__eq__, pace)
         for row in (each for each in found if "median" in each):
             row["rate"] = given.size**3 / row["median"]
             row["slowest"], row["fastest"] = (given.size**3 / f(row["seconds"]) for f in (max, min))

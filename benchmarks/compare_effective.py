@@ -24,6 +24,7 @@ import numpy as np
 
 from heatsim.bench import harness
 from heatsim.bench.children import Peer
+from heatsim.bench.timing import Pace
 from heatsim.tables import Row, TableColumn, digits, number, ratio_columns
 
 PEERS = ("heatsim", "taufactor", "porespy")
@@ -78,17 +79,16 @@ def main() -> int:
             np.save(file, medium(kind, given.size, given.void))
             contenders = harness.start_contenders(
                 stack,
+                given,
                 "peers.effective",
-                harness.chosen(given.peer or (), PEERS),
-                given.peers_python,
+                PEERS,
                 verify=(str(file), given.device, given.threads),
                 about={"medium": kind},
                 after=partial(judged, list[float](), given.agree),
-                threads=given.threads,
                 PYTHONPATH=str(Path(__file__).parent),
             )
-            options = {"rounds": given.rounds, "patience": PATIENCE, "warm": False, "repetitions": 1}
-            rows += harness.race(contenders, "heatsim".__eq__, seconds=0.0, **options)
+            pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
+            rows += harness.race(contenders, "heatsim".__eq__, pace)
     return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["medium"]), rows)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.bench import harness
-from heatsim.bench.timing import Work, clock_of
+from heatsim.bench.timing import Pace, Work, clock_of
 from heatsim.integrators import euler, make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
@@ -168,15 +168,8 @@ def main() -> int:
                 contenders = [harness.Contender("constant", harness.holding(constant), about=about)]
                 if kind != "constant":
                     contenders.append(harness.Contender(kind, steps, partial(verify, kind, precision, kernel), about))
-                found = harness.race(
-                    contenders,
-                    "constant".__eq__,
-                    clock_of(given.device),
-                    seconds=given.seconds,
-                    batch=BATCH,
-                    rounds=given.rounds,
-                    repetitions=given.steps,
-                )
+                pace = Pace(given.seconds, BATCH, given.rounds, repetitions=given.steps)
+                found = harness.race(contenders, "constant".__eq__, pace, clock_of(given.device))
                 rows += [row for row in found if row["name"] == kind]
     for row in (each for each in rows if "median" in each):
         row |= {"rate": given.size**3 / row["median"], "of_constant": 1.0 / row["times"]}

@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from heatsim.bench import harness
+from heatsim.bench.timing import Pace
 from heatsim.tables import Row, TableColumn, number, number_columns, ratio_columns
 
 PEERS = ("heatsim", "heatsim_gpu", "pyamg", "scipy")
@@ -50,17 +51,16 @@ def main() -> int:
         with ExitStack() as stack:
             contenders = harness.start_contenders(
                 stack,
+                given,
                 "peers.steady",
-                harness.chosen(given.peer or (), PEERS),
-                given.peers_python,
+                PEERS,
                 verify=(given.size, problem),
                 about={"problem": problem},
                 after=lambda peer: dict(peer.ask("found")),
-                threads=given.threads,
                 PYTHONPATH=str(Path(__file__).parent),
             )
-            options = {"rounds": given.rounds, "patience": PATIENCE, "warm": False, "repetitions": 1}
-            rows += harness.race(contenders, "heatsim".__eq__, seconds=0.0, **options)
+            pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
+            rows += harness.race(contenders, "heatsim".__eq__, pace)
     return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["problem"]), rows)
 
 

@@ -29,7 +29,7 @@ from numba import float64, types
 from heatsim.bench import harness
 from heatsim.bench.stencil import problems
 from heatsim.bench.stencil.kernels import find_kernel
-from heatsim.bench.timing import Work, clock_of, time_interleaved
+from heatsim.bench.timing import Pace, Work, clock_of, time_interleaved
 from heatsim.tables import Row, TableColumn, number, number_columns
 
 STAGES = 16  # of a Runge-Kutta step
@@ -166,8 +166,8 @@ def main() -> int:
             else:
                 take = prepare(fixed, given.precision, given.stages)
             take(3 * STAGES)  # warm
-            options = {"seconds": given.seconds, "batch": STAGES}
-            timing = time_interleaved({"temporal": harness.holding(take)}, clock_of("cuda"), **options)["temporal"]
+            pace = Pace(given.seconds, STAGES)
+            timing = time_interleaved({"temporal": harness.holding(take)}, pace, clock_of("cuda"))["temporal"]
         pieces, firsts = kept[-1]._plan(kept[-1]._everywhere)
         cycles = kept[-1]._heat_accounts.host()[0, : len(firsts) - 1]
         costs = fitted(work_of_blocks(kept[-1], pieces, firsts), cycles)

@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from heatsim.bench import harness
+from heatsim.bench.timing import Pace
 from heatsim.tables import TableColumn, number_columns
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,7 +68,7 @@ def main() -> int:
             harness.Contender(cache, harness.holding(partial(runs.run, cache)), after=partial(_cpu, runs.cpu[cache]))
             for cache in runs.cpu
         ]
-        rows = harness.race(contenders, "empty".__eq__, seconds=0.0, warm=False, rounds=given.rounds, repetitions=1)
+        rows = harness.race(contenders, "empty".__eq__, Pace(0.0, rounds=given.rounds, warm=False, repetitions=1))
     for row in rows:
         row.pop("doubt", None)  # the table has no ratio
     return harness.finish(given, harness.Layout(COLUMNS), rows)

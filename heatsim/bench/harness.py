@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from heatsim.bench import machine
 from heatsim.bench.children import ChildError, Missing, Peer, run_on_all_cores, start_peer
-from heatsim.bench.timing import ROUNDS, Clock, Prepare, Work, host_clock, time_interleaved
+from heatsim.bench.timing import ROUNDS, Clock, Pace, Prepare, Work, host_clock, time_interleaved
 from heatsim.errors import HeatsimError, RequestError
 from heatsim.store.atomic import write_atomically
 from heatsim.tables import Row, TableColumn, Tell, check_folders, markdown, number, print_table, write_section
@@ -60,21 +60,23 @@ def holding(work: Work) -> Prepare:
 
 def start_contenders(
     stack: ExitStack,
+    given: argparse.Namespace,
     module: str,
-    names: Iterable[str],
-    python: str,
+    known: Iterable[str],
     verify: Sequence[object],
     about: Row,
     after: Callable[[Peer], Row] = lambda peer: {},
     words: Sequence[object] = (),
     **environment: Any,
 ) -> list[Contender]:
-    """A contender for each peer of a module: heatsim in this Python, the others in another. verify: what its `verify`
-    is given; about: its row; after: what it says once it was timed; words and environment: of its process."""
+    """A contender for each of the `known` peers of a module that is asked for: heatsim in this Python, the others in
+    another. given: the options of the script; verify: what its `verify` is given; about: its row; after: what it says
+    once it was timed; words and environment: of its process."""
     found = []
-    for name in names:
+    environment = {"threads": given.threads, **environment}
+    for name in chosen(given.peer or (), known):
         own, row = name.startswith("heatsim"), dict(about)
-        peer = stack.enter_context(start_peer(None if own else python, module, name, *words, **environment))
+        peer = stack.enter_context(start_peer(None if own else given.peers_python, module, name, *words, **environment))
         asking = partial(verified_by, peer, row, *verify)
         found.append(Contender(name, holding(peer.run), asking, row, partial(after, peer)))
     return found
@@ -97,14 +99,8 @@ def verified_by(peer: Peer, about: Row, *arguments: object) -> str:
 def race(
     contenders: Iterable[Contender],
     against: Callable[[str], bool],
+    pace: Pace,
     clock: Clock = host_clock,
-    *,
-    seconds: float,
-    batch: int = 1,
-    rounds: int = ROUNDS,
-    patience: float = inf,
-    warm: bool = True,
-    repetitions: int | None = None,
 ) -> list[Row]:
     """A row for each contender, verified first and then timed in turn: see `time_interleaved`.
 
@@ -129,17 +125,8 @@ def race(
             row["failed"] = flaw
         else:
             fit[each.name] = each
-    timings = time_interleaved(
-        {name: each.prepare for name, each in fit.items()},
-        clock,
-        seconds=seconds,
-        batch=batch,
-        rounds=rounds,
-        patience=patience,
-        warm=warm,
-        repetitions=repetitions,
-        failures=(failures := dict[str, str]()),
-    )
+    failures = dict[str, str]()
+    timings = time_interleaved({name: each.prepare for name, each in fit.items()}, pace, clock, failures)
     for name, flaw in failures.items():
         rows[name]["failed"] = flaw
     best = min((each for name, each in timings.items() if against(name)), key=lambda each: each.median, default=None)

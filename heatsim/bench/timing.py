@@ -85,40 +85,42 @@ def clock_of(device: str) -> Clock:
     return host_clock if SIMULATED else cuda_clock
 
 
-def time_interleaved(
-    subjects: Mapping[str, Prepare],
-    clock: Clock = host_clock,
-    *,
-    seconds: float,
-    batch: int = 1,
-    rounds: int = ROUNDS,
-    patience: float = inf,
-    warm: bool = True,
-    repetitions: int | None = None,
-    failures: dict[str, str] | None = None,
-) -> dict[str, Timing]:
-    """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
+class Pace(NamedTuple):
+    """How subjects are timed: once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
-    A subject is made ready for each round, and let go before the next is made ready. The number of repetitions is found
-    in the first round unless it is given: a multiple of `batch`, and of LONG_RUN_BATCHES batches if it is more than
-    these, so that what a kernel does once for several repetitions is seldom done for fewer. Unless `warm`, there is no
-    warm-up. A subject that has taken more than `patience` seconds in all sits out the remaining rounds. One that
-    raises ends all, unless there are `failures` to enter it in: the others go on then.
+    The number of repetitions is found in the first round unless it is given: a multiple of `batch`, and of
+    LONG_RUN_BATCHES batches if it is more than these, so that what a kernel does once for several repetitions is seldom
+    done for fewer. Unless `warm`, there is no warm-up. A subject that has taken more than `patience` seconds in all
+    sits out the remaining rounds.
     """
+
+    seconds: float
+    batch: int = 1
+    rounds: int = ROUNDS
+    patience: float = inf
+    warm: bool = True
+    repetitions: int | None = None
+
+
+def time_interleaved(
+    subjects: Mapping[str, Prepare], pace: Pace, clock: Clock = host_clock, failures: dict[str, str] | None = None
+) -> dict[str, Timing]:
+    """Time subjects in turn. A subject is made ready for each round, and let go before the next is made ready. One that
+    raises ends all, unless there are `failures` to enter it in: the others go on then."""
     counts: dict[str, int] = {}
     found: dict[str, list[float]] = {name: [] for name in subjects}
     spent = dict.fromkeys(found, 0.0)
-    for _ in range(rounds):
+    for _ in range(pace.rounds):
         for name, prepare in subjects.items():
-            if spent[name] > patience or name in (failures or ()):
+            if spent[name] > pace.patience or name in (failures or ()):
                 continue
             begun = time.perf_counter()
             try:
                 work = prepare()
-                if warm:
-                    work(batch)
+                if pace.warm:
+                    work(pace.batch)
                 if name not in counts:
-                    counts[name] = repetitions or _repetitions(work, clock, seconds, batch)
+                    counts[name] = pace.repetitions or _repetitions(work, clock, pace.seconds, pace.batch)
                 found[name].append(_taken(work, clock, counts[name]) / counts[name])
                 del work
             except Exception as error:

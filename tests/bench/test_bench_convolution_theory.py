@@ -146,6 +146,6 @@ def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed(m
 
     monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     subjects = {"slow": slow, "quick": lambda: lambda repetitions: take(1e-4 * repetitions)}
-    found = timing.time_interleaved(subjects, seconds=1e-5, rounds=3, patience=0.25)
+    found = timing.time_interleaved(subjects, timing.Pace(1e-5, rounds=3, patience=0.25))
     assert found["slow"].seconds == (2.0,)
     assert found["quick"].seconds == pytest.approx([1e-4] * 3)

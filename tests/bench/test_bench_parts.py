@@ -75,7 +75,7 @@ def test_subjects_take_turns_and_repeat_in_whole_batches() -> None:
         return now - begun
 
     subjects = {"slow": subject("slow", 1.0), "quick": subject("quick", 0.01)}
-    found = timing.time_interleaved(subjects, clock, seconds=6.0, batch=4, rounds=3)
+    found = timing.time_interleaved(subjects, timing.Pace(6.0, batch=4, rounds=3), clock)
     assert done == ["slow", "quick"] * 3
     assert (found["slow"].repetitions, found["quick"].repetitions) == (8, 600)
     assert found["quick"].best == pytest.approx(0.01)

@@ -12,6 +12,7 @@ from helpers.in_turn import in_turn
 
 from heatsim.bench import harness
 from heatsim.bench.children import ChildError, start_peer
+from heatsim.bench.timing import Pace
 from heatsim.scenario import loads
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
@@ -33,7 +34,7 @@ def refuse() -> str:
 
 
 def race(*contenders: harness.Contender) -> list[dict[str, Any]]:
-    return harness.race(contenders, "mine".__eq__, seconds=0.0, warm=False, rounds=3, repetitions=1)
+    return harness.race(contenders, "mine".__eq__, Pace(0.0, warm=False, rounds=3, repetitions=1))
 
 
 def test_a_race_says_who_was_timed_who_failed_and_who_was_not_there() -> None:
@@ -66,10 +67,7 @@ def test_no_ratio_is_made_of_rounds_that_are_short_or_spread(seconds: list[float
     rows = harness.race(
         [contender("heatsim", [2.0] * 3), contender("devito", seconds), contender("pystencils", [], refuse)],
         "heatsim".__eq__,
-        seconds=0.0,
-        warm=False,
-        rounds=3,
-        repetitions=1,
+        Pace(0.0, warm=False, rounds=3, repetitions=1),
     )
     compare = import_module("compare_cpu")
     (verdict,) = compare.verdict(rows, "constant")

@@ -17,7 +17,7 @@ from heatsim.bench.convolution.libraries import LIBRARIES
 from heatsim.bench.convolution.problems import FAMILIES, ConvolutionProblem, data, timed
 from heatsim.bench.harness import Asked, Contender, Document, holding
 from heatsim.bench.limits import copies, is_copy, peak_operations_per_second
-from heatsim.bench.timing import clock_of
+from heatsim.bench.timing import Pace, clock_of
 from heatsim.errors import RequestError
 from heatsim.tables import Row, TableColumn, Tell, digits, number_columns, ratio_columns
 
@@ -167,7 +167,7 @@ def time_problem(
         verify = partial(harness.verified_by, peer, {}, problem._asdict())
         contenders.append(Contender(name, holding(peer.run), verify, about))
     patience = PATIENCE * asked["seconds"]
-    rows = harness.race(contenders, is_copy, clock_of(device), seconds=asked["seconds"], patience=patience)
+    rows = harness.race(contenders, is_copy, Pace(asked["seconds"], patience=patience), clock_of(device))
     rows = [row for row in rows if "skipped" not in row]
     timed_ours = [row for row in rows if row["name"] in ours and "median" in row]
     best = min(timed_ours, key=lambda row: row["median"], default=None)

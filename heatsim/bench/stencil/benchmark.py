@@ -20,7 +20,7 @@ from heatsim.bench.limits import copies, is_copy
 from heatsim.bench.stencil import counters, kernels, problems, theory
 from heatsim.bench.stencil.kernels import KernelUnderTest
 from heatsim.bench.stencil.problems import STEP, ShapeZYX, TimedStencil
-from heatsim.bench.timing import Prepare, Work, clock_of, time_interleaved
+from heatsim.bench.timing import Pace, Prepare, Work, clock_of, time_interleaved
 from heatsim.errors import RequestError
 from heatsim.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, draw_roofline
 from heatsim.tables import Row, TableColumn, Tell, number, number_columns, ratio_columns
@@ -144,7 +144,7 @@ def time_kernels(
                 partial(_resources, device, each, problem, dtype),
             )
         )
-    rows = harness.race(contenders, is_copy, clock_of(device), seconds=seconds, batch=BATCH)
+    rows = harness.race(contenders, is_copy, Pace(seconds, BATCH), clock_of(device))
     for row in (each for each in rows if "median" in each):
         bytes_a_cell = theory.bytes_per_cell(
             setting.precision, 0 if is_copy(row["name"]) or setting.layers else setting.materials
@@ -199,7 +199,7 @@ def _tune_tiles(setting: Setting, names: list[str], seconds: float, tell: Tell) 
         movement: Any = load_kernel(kernel)
         tiles = {str(tuple(tile)): tile for tile in movement.TILES}
         subjects = {name: prepare_steps(partial(build, movement, tile), problem) for name, tile in tiles.items()}
-        timings = time_interleaved(subjects, clock_of("cuda"), seconds=seconds, batch=BATCH, rounds=TUNING_ROUNDS)
+        timings = time_interleaved(subjects, Pace(seconds, BATCH, TUNING_ROUNDS), clock_of("cuda"))
         name = min(timings, key=lambda each: timings[each].median)
         tile_tuning.save_tile(movement, configuration, device_name(), tiles[name])
         rate = prod(setting.shape) / timings[name].median / 1e9

@@ -1,7 +1,7 @@
 """What theory counts: operations and bytes of a cell and step.
 
 An arithmetic intensity is operations over bytes (Williams, Waterman and Patterson, Roofline: an insightful visual
-performance model for multicore architectures, CACM 52(4), 2009). Two counts of bytes are told apart:
+performance model for multicore architectures, CACM 52(4), 2009). Bytes are counted in two ways:
 
 - bytes *asked for*: what the threads of a kernel ask global memory to read, before caches; 13 / 28 = 0.46 OP/B for
   `basic` in float32 (Kirk and Hwu, Programming Massively Parallel Processors, stencil chapter);
