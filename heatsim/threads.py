@@ -65,6 +65,12 @@ def share_out(action: Callable[[Item], Found], items: Sequence[Item], values: in
     return in_threads(act, items, len(items)) if values >= MANY else map(action, items)
 
 
+def for_each(action: Callable[[Item], object], items: Sequence[Item], values: int) -> None:
+    """Do the action alone, as `share_out` does."""
+    for _ in share_out(action, items, values):
+        pass
+
+
 def parts(shape: tuple[int, ...]) -> list[slice]:
     """Parts of an array along its first axis, of about SLAB values."""
     step = max(1, SLAB // max(1, prod(shape[1:])))
@@ -79,8 +85,7 @@ def made(shape: tuple[int, ...], dtype: np.dtype | type, part: Callable[[int], A
     def make(number: int) -> None:
         found[number] = part(number)
 
-    for _ in share_out(make, range(len(found)), found.size):
-        pass
+    for_each(make, range(len(found)), found.size)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.scenario import Expression
-from heatsim.threads import share_out
+from heatsim.threads import for_each
 
 _CHUNK = 2**16  # points of cells evaluated at a time
 
@@ -70,8 +70,7 @@ def centre_values(value: Expression, cells: Cells, fixed: Mapping[str, float]) -
         centres = {axis: 0.5 * (low + high) for axis, (low, high) in some.ranges().items()}
         found[part] = value(**centres, **fixed)
 
-    for _ in share_out(evaluate, cells.chunks(1), found.size):
-        pass
+    for_each(evaluate, cells.chunks(1), found.size)
     return found
 
 

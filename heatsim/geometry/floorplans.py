@@ -124,6 +124,17 @@ def covered_area(blocks: Sequence[ChipBlock]) -> float:
     return area
 
 
+def places_in_blocks(blocks: Sequence[ChipBlock], x: np.ndarray, y: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Which of some places along y and along x, m, ascending, are in each block."""
+    edges = np.array([block[1:5] for block in blocks], np.float64).reshape(-1, 4)
+    firsts = zip(y.searchsorted(edges[:, 1]).tolist(), x.searchsorted(edges[:, 0]).tolist(), strict=True)
+    ends = zip(
+        y.searchsorted(edges[:, 3], "right").tolist(), x.searchsorted(edges[:, 2], "right").tolist(), strict=True
+    )
+    for (y0, x0), (y1, x1) in zip(firsts, ends, strict=True):
+        yield slice(y0, y1), slice(x0, x1)
+
+
 def _some(names: list[str]) -> str:
     """What a sentence is about: one block or several."""
     return f"{'block' if len(names) == 1 else f'{len(names)} blocks'} {', '.join(names[:8])}" + (

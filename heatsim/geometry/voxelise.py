@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
-from heatsim.geometry.floorplans import ChipBlock, read_plan
+from heatsim.geometry.floorplans import ChipBlock, places_in_blocks, read_plan
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.layouts import LayerName, covered, encloses, read_layer
 from heatsim.geometry.point_values import require_finite
@@ -194,13 +194,7 @@ def _in_rectangles(blocks: Sequence[ChipBlock], at: tuple[float, float], grid: C
 def block_cells(blocks: Sequence[ChipBlock], at: tuple[float, float], grid: CellGrid) -> Iterator[tuple[slice, slice]]:
     """The cells along y and x whose centres are in each of some blocks, of a floorplan with its origin at `at`, m."""
     x, y = (_centres(grid, axis) - start for axis, start in zip("xy", at, strict=True))
-    edges = np.array([block[1:5] for block in blocks], np.float64).reshape(-1, 4)
-    firsts = zip(y.searchsorted(edges[:, 1]).tolist(), x.searchsorted(edges[:, 0]).tolist(), strict=True)
-    ends = zip(
-        y.searchsorted(edges[:, 3], "right").tolist(), x.searchsorted(edges[:, 2], "right").tolist(), strict=True
-    )
-    for (y0, x0), (y1, x1) in zip(firsts, ends, strict=True):
-        yield slice(y0, y1), slice(x0, x1)
+    return places_in_blocks(blocks, x, y)
 
 
 def _layer_cells(scenario: Scenario, key: Key, gds: GdsLayer, grid: CellGrid) -> np.ndarray:

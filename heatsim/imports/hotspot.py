@@ -21,7 +21,7 @@ from heatsim.geometry.floorplans import SLACK, ChipBlock, ChipPlan, read_plan
 from heatsim.imports.hotspot_configuration import Configuration, read_configuration
 from heatsim.imports.hotspot_files import ChipLayer, read_layers, read_powers
 from heatsim.imports.hotspot_start import StartLayer, as_npy, prefix_of, start_field
-from heatsim.imports.scenarios import Imported, Slab, add_blocks, relative_name, solid, stack_tables, start_file
+from heatsim.imports.scenarios import Imported, StackLayer, add_blocks, relative_name, solid, stack_tables, start_file
 
 SAME_SIZE = 1e-6  # m, between the ends of layers, as HotSpot compares them
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
@@ -246,18 +246,18 @@ def _stack(
     below: Sequence[str],
 ) -> dict[str, Any]:
     """The tables of a scenario but for what blocks release. below: the parts below the die, from the bottom up."""
-    values, slabs, materials = configuration.values, list[Slab](), dict[str, Any]()
+    values, slabs, materials = configuration.values, list[StackLayer](), dict[str, Any]()
     for name in below:
         materials[name] = solid(*SECONDARY[name])
         sides = (values[f"s_{_key(name)}"],) * 2 if name in PACKAGE else die[2:]
-        slabs.append(Slab(name, values[f"t_{_key(name)}"], sides, CELLS_IN_LAYER["other"]))
+        slabs.append(StackLayer(name, values[f"t_{_key(name)}"], sides, CELLS_IN_LAYER["other"]))
     for layer in layers:
         materials[layer.name] = _material(layer, layer.conductivity, layer.capacity)
         count = CELLS_IN_LAYER["heated" if layer.heated else "other"]
-        slabs.append(Slab(layer.name, layer.thickness, die[2:], count))
+        slabs.append(StackLayer(layer.name, layer.thickness, die[2:], count))
     for name in ("spreader", "sink"):
         materials[name] = solid(values[f"k_{name}"], values[f"p_{name}"])
-        slabs.append(Slab(name, values[f"t_{name}"], (values[f"s_{name}"],) * 2, CELLS_IN_LAYER[name]))
+        slabs.append(StackLayer(name, values[f"t_{name}"], (values[f"s_{name}"],) * 2, CELLS_IN_LAYER[name]))
     plan = [block for own in blocks.values() for block in _at_origin(own)]
     document = stack_tables(slabs, materials, plan, die[2:], max(die[2:]) / cells, values["init_temp"])
     faces = {"z_max": configuration.film}

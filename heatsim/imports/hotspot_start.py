@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heatsim.errors import InputFileError
-from heatsim.geometry.floorplans import ChipBlock, read_text
+from heatsim.geometry.floorplans import ChipBlock, places_in_blocks, read_text
 from heatsim.imports.hotspot_configuration import read_number
 
 # How nodes of a layer are called, and the first of the four or eight beyond the die: HotSpot's `temperature.h`.
@@ -100,12 +100,8 @@ def _blocks(
     areas = [block.area for block in layer.blocks]
     x, y = places
     plane = np.full((y.size, x.size), np.average(values, weights=areas))
-    for block, value in zip(layer.blocks, values, strict=True):
-        rows, columns = (
-            slice(along.searchsorted(low), along.searchsorted(high, "right"))
-            for along, low, high in ((y, block.bottom, block.top), (x, block.left, block.right))
-        )
-        plane[rows, columns] = value
+    for cells, value in zip(places_in_blocks(layer.blocks, x, y), values, strict=True):
+        plane[cells] = value
     return plane
 
 

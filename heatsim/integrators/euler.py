@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,7 +73,11 @@ class StepForcing:
         self._made: TangentsMade | None = None
         self._is_over = False  # whether an interval has ended while the tangents might have served on
         self._is_afresh = False
-        self._longest = min(_max_tangent_steps(state.problem), state.problem.batch)
+
+    @cached_property
+    def _longest(self) -> int:
+        """The most steps that tangents serve."""
+        return min(_max_tangent_steps(self._state.problem), self._state.problem.batch)
 
     def state(self) -> SavedState:
         """How many steps tangents serve, and what the last ones were made from."""
@@ -119,8 +124,7 @@ class StepForcing:
                 seen["cells"] = state.field.stored_cells(indices)
             return seen["cells"]
 
-        longest = self._longest
-        times = self._times(start, dt, first, min(2 * self._length, longest) + 1)
+        times = self._times(start, dt, first, min(2 * self._length, self._longest) + 1)
         lines = state.boundary_tangents(times, cells)
         if before is not None:
             error = state.tangents.error(before, self._length - self._left, lines)
@@ -128,7 +132,7 @@ class StepForcing:
                 self._length = max(1, int(self._length * sqrt(MAX_TANGENT_ERROR / error)))
             elif error < MAX_TANGENT_ERROR / 8:  # twice the steps give four times the error
                 self._length = 2 * self._length
-        self._length = self._left = 1 if self._is_afresh else min(self._length, longest)
+        self._length = self._left = 1 if self._is_afresh else min(self._length, self._longest)
         self._made = TangentsMade(start, dt, first, self._length, seen.get("cells"))
         self._is_over = self._is_afresh = False
         return state.explicit_forcing(times[: self._length], dt, boundary=lines)

@@ -44,7 +44,7 @@ from heatsim.integrators.step_control import (
     foresee_steps,
     step_share,
 )
-from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
+from heatsim.integrators.tableaus import SCHEMES, TR_BDF2, Tableau
 from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _start(state: State) -> StepControl:
 
 
 def _make_stepper(state: State) -> Implicit | NonlinearImplicit:
-    tableau = METHODS[state.problem.scenario.time.method]
+    tableau = SCHEMES[state.problem.scenario.time.method]
     if state.problem.temperature_dependent:
         from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 
@@ -245,7 +245,7 @@ def _make_stepper(state: State) -> Implicit | NonlinearImplicit:
 
 def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     problem = inputs.problem.with_integrator(IMPLICIT.name, inputs.tolerance)
-    tableau = METHODS[problem.scenario.time.method]
+    tableau = SCHEMES[problem.scenario.time.method]
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
     steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
     if problem.melts:  # a front meets each cell on its way, and again with each swing of the inputs

@@ -264,7 +264,7 @@ class NonlinearImplicit:
     def _heat(self, inputs: NonlinearInputs, u: np.ndarray, T: np.ndarray, released: float) -> tuple[np.ndarray, float]:
         """What enters through each face and from each ambient, W, and what else sources release of `released`."""
         entering = self._entering_heat.at(u, inputs.boundary)
-        released, from_ambients = self._state.problem.share_out(released, T, inputs.time)
+        released, from_ambients = self._state.problem.split_power(released, T, inputs.time)
         entering[len(FACES) :] += from_ambients
         return entering, released
 

@@ -219,6 +219,6 @@ def _finish(state: State, u: np.ndarray, forcing: NonlinearForcing) -> None:
         coefficients = linearised.nonlinear_coefficients(problem)
         T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
         state.source_energy += float(problem.temperature_sources.power(T + problem.reference, 0.0).sum())
-        state.source_energy, from_ambients = problem.share_out(state.source_energy, T, 0.0)
+        state.source_energy, from_ambients = problem.split_power(state.source_energy, T, 0.0)
         state.entered[len(FACES) :] += from_ambients
     state.time, state.step = np.inf, 1

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError, RunawayError, ScenarioError
+from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from heatsim.integrators.integrator import SavedState
@@ -31,7 +32,8 @@ CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not fi
 STEP_ERROR_SHARE = 0.2  # of the tolerance that the estimated error of a step may be
 # Tolerances below which it is less, by the power of the step with which its error falls: see `allowed_step_error`.
 ERRORS_ADD_BELOW = {2: 0.05, 3: 1e-4}
-FEW_BENDS, MOST_STRICTER = 16, 2.0  # of inputs, whose errors hardly add up; how much stricter many of them make it
+FEW_BENDS = 16  # of inputs: errors of the steps after so few hardly add up
+MOST_STRICTER = 2.0  # by which the error of a step is divided at most, where inputs bend more often
 MIN_STEP_ERROR = 1e-11  # of a step, as a share of the range: what is less is rounding
 SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear solver
 MIN_RANGE_K = 1e-9  # K; what is so small is rounding
@@ -42,7 +44,6 @@ MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes an
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
 # distribution in time: a step with the error of one at age t is PASSES s/t times as long.
 PASSES = 1.5
-USUAL_TOLERANCE = 1e-3  # where the scenario leaves it out
 MAX_EVENTS = 10_000  # that are looked at one by one
 
 
@@ -314,7 +315,7 @@ def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Cal
     if len(events) > MAX_EVENTS:
         longest = min(longest, problem.scenario.time.end / len(events))
         events = tuple(sorted({*restarts, events[-1]}))
-    swings = problem.accurate_explicit_steps(problem.scenario.time.tolerance or USUAL_TOLERANCE).swings
+    swings = problem.accurate_explicit_steps(problem.scenario.time.tolerance or DEFAULT_TOLERANCE).swings
     if swings > 0.0:  # a wave passes a place as a bell does whose standard deviation is its period over 2 pi
         longest = min(longest, PASSES * share * problem.scenario.time.end / (pi * swings))
     least = min(problem.stability_limit, longest)

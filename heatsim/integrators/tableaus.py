@@ -78,4 +78,4 @@ TR_BDF2 = Tableau(
     growth_constant=0.0404,
 )
 
-METHODS = {"tr-bdf2": TR_BDF2, "backward-euler": BACKWARD_EULER}  # by the names of `time.method`
+SCHEMES = {"tr-bdf2": TR_BDF2, "backward-euler": BACKWARD_EULER}  # by the names of `time.method`

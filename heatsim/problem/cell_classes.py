@@ -59,7 +59,7 @@ def make_cell_classes(
     ids, of_zone, factors = _split(np.zeros(shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
     material = np.array(zones.materials)
     x, y, z = (places.labels for places in along)
-    if alike:
+    if alike:  # no kernel is loaded for that, which takes half a second
         members = np.array([[0, *6 * zones.materials, 0, 0, 0]], np.int32)
         found = cells.ClassifiedCells(None, members, np.array([grid.cells]))
     else:

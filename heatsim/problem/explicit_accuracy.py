@@ -10,6 +10,7 @@ is smooth Euler is dt/2 late at most.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import inf, pi, sqrt
 from typing import NamedTuple
 
@@ -107,6 +108,7 @@ def accurate_steps(
     return AccurateSteps(after_jump, tolerance / LATENESS * fastest, fastest, swings)
 
 
+@lru_cache(maxsize=64)
 def _swings(value: Expression, end: float, scale: float, steepest: float) -> float:
     """The way of an expression in t up and down, over its range `scale`; steepest: its slope, 1/s."""
     if not (0.0 < end < inf and scale > 0.0 and 0.0 < steepest < inf):

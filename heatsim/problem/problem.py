@@ -164,9 +164,9 @@ class Problem:
             return None
         return dt * self.ambients.powers(self._until_end(times))
 
-    def share_out(self, released: float, offset: np.ndarray, time: float) -> tuple[float, np.ndarray]:
-        """What sources release of the power `released` that comes with `temperature_sources`, W, and (m,) what comes
-        from each ambient; offset: (nz, ny, nx) of the field."""
+    def split_power(self, released: float, offset: np.ndarray, time: float) -> tuple[float, np.ndarray]:
+        """Split the power `released` of the temperature-dependent sources, W, into what sources release and what each
+        ambient supplies (m,); offset: (nz, ny, nx) of the field."""
         following, from_ambients = self.temperature_sources, None
         if following is not None:
             from_ambients = following.of_ambients(offset + self.reference, min(time, self._end))

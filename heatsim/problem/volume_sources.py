@@ -188,8 +188,7 @@ class VolumeSources:
         self._ahead = np.zeros(0)
         self._moving: dict[tuple[int, Expression], MeansInTime] = {}
         self._held: np.ndarray | None = None  # capacities of the cells of a small grid, J/K
-        still = dict.fromkeys(term.time for term in self._in_field if not term.moves)
-        self._keeps_rates = self._refills and len(still) * prod(grid.shape) <= MOST_KEPT
+        self._keeps_rates = self._refills and len(factors) * prod(grid.shape) <= MOST_KEPT
         self._rates: dict[TimeFactor, np.ndarray] = {}  # of terms that do not move, by their factor of time, if kept
         self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._in_field):
@@ -399,14 +398,13 @@ class VolumeSources:
                 self._field[z] = _rate(density, self._plane_capacity(z))
             self._field_power = self._power_of_field()
             return
-        still = self._in_field
         if self._keeps_rates:
-            for factor, rates in self._rates_of(still).items():
-                first = next(term for term in still if term.time == factor)
+            for factor, rates in self._rates_of(self._in_field).items():
+                first = next(term for term in self._in_field if term.time == factor)
                 value = self._factor_at(first, time, dt)
                 if value != 0.0:
                     self._field += (value * rates).astype(self._dtype)
-        for term in still if not self._keeps_rates else ():
+        for term in self._in_field if not self._keeps_rates else ():
             for z, density in self._densities(term, time, dt, self._refills):
                 self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
         self._field_power = self._power_of_field()

@@ -43,7 +43,7 @@ BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
 LEFT_TO_FIRST = "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"  # signals, which launchers send to all ranks
 
 
-class Inputs(Protocol):
+class MakesPart(Protocol):
     """What a rank makes a part of."""
 
     def part(self, comm: MPI.Intracomm) -> Any:
@@ -332,7 +332,7 @@ class Ranks:
         """Whether this is the rank that has the run."""
         return bool(self._comm.rank == FIRST)
 
-    def make_parts(self, inputs: Sequence[Inputs]) -> int:
+    def make_parts(self, inputs: Sequence[MakesPart]) -> int:
         """Make a part on each rank, of what is given for each; its number."""
         self._made += 1
         self._do([("make", self._made, (each,)) for each in inputs])

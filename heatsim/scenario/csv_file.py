@@ -31,7 +31,7 @@ class CsvError(Exception):
         self.message, self.line, self.column, self.hint, self.missing = message, line, column, hint, missing
 
 
-class CsvTable(NamedTuple):
+class CsvRows(NamedTuple):
     """names, units: of the columns, units "" where none is given; both () where the first line holds numbers already;
     head: the line of the names, from 1; rows: texts; lines: that of each row."""
 
@@ -41,10 +41,10 @@ class CsvTable(NamedTuple):
     rows: list[list[str]]
     lines: list[int]
 
-    def headed(self) -> CsvTable:
+    def headed(self) -> CsvRows:
         """The same with the first row for the names, whatever it holds."""
         names, units = zip(*map(name_and_unit, self.rows[0]), strict=True)
-        return CsvTable(names, units, self.lines[0], self.rows[1:], self.lines[1:])
+        return CsvRows(names, units, self.lines[0], self.rows[1:], self.lines[1:])
 
     def place(self, name: str) -> int:
         """Where a column stands: by its name as it is written, with or without the unit, or in other case.
@@ -81,12 +81,12 @@ class CsvTable(NamedTuple):
         return value
 
 
-def read_csv(path: Path) -> CsvTable:
+def read_csv(path: Path) -> CsvRows:
     """The table in a file. Raises `CsvError` for a file that is missing, no file, too large or no text."""
     return parse_csv(_text(path))
 
 
-def parse_csv(text: str) -> CsvTable:
+def parse_csv(text: str) -> CsvRows:
     """The table in a text: the first line has names where it begins with what is no number."""
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -97,7 +97,7 @@ def parse_csv(text: str) -> CsvTable:
             except csv.Error as error:
                 raise CsvError(str(error), line) from None
             lines.append(line)
-    table = CsvTable((), (), 0, rows, lines)
+    table = CsvRows((), (), 0, rows, lines)
     return table.headed() if rows and number(rows[0][0]) is None else table
 
 

@@ -15,7 +15,7 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.problem.clamped_sources import clamped_sources
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 from heatsim.simulation.state_checks import cold_warnings
-from heatsim.threads import parts, share_out
+from heatsim.threads import for_each, parts
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
@@ -291,8 +291,7 @@ class State:
             if rises is not None and ids is not None:
                 found[z] += rises.astype(offset.dtype)[ids[z]]
 
-        for _ in share_out(fill, parts(found.shape), found.size):
-            pass
+        for_each(fill, parts(found.shape), found.size)
         return found
 
     def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:

@@ -178,7 +178,7 @@ class AtomicFile(io.RawIOBase):
         """Have the system begin to write what lies in the file, so that the sync at its end finds little to do."""
         self._since += count
         if self._since >= _BEHIND and self._on_disk and hasattr(os, "posix_fadvise"):
-            with suppress(OSError):  # Linux writes at once what it is told not to be wanted any more
+            with suppress(OSError):  # Linux answers this advice by writing these bytes at once
                 os.posix_fadvise(self._stream.fileno(), self._asked, 0, os.POSIX_FADV_DONTNEED)
             self._asked, self._since = self._at, 0
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from helpers.in_turn import in_turn
 
 from heatsim.integrators import INTEGRATORS
+from heatsim.integrators.tableaus import SCHEMES
 from heatsim.methods import METHODS
 
 SOURCES = Path(__file__).parents[2] / "heatsim"
@@ -65,3 +66,4 @@ def test_what_only_names_an_integrator_is_let_pass(allowed: str) -> None:
 
 def test_each_integrator_stands_under_its_own_name() -> None:
     assert [each.name for each in INTEGRATORS.values()] == list(INTEGRATORS) == list(METHODS)
+    assert METHODS["implicit"].schemes == tuple(SCHEMES)

@@ -11,7 +11,7 @@ import numpy as np
 
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario import Scenario
-from heatsim.scenario.csv_file import COMMAS, CsvError, CsvTable, converted, number, read_csv
+from heatsim.scenario.csv_file import COMMAS, CsvError, CsvRows, converted, number, read_csv
 from heatsim.scenario.toml.messages import found, quote
 from heatsim.scenario.toml.positions import Key, key_text
 
@@ -124,7 +124,7 @@ def read_block_powers(scenario: Scenario, key: Key, path: Path, blocks: Sequence
     return BlockPowers(_in_unit(columns, powers, "power", table.units[1], "W")[None], None, columns)
 
 
-def _table(scenario: Scenario, key: Key, path: Path) -> CsvTable:
+def _table(scenario: Scenario, key: Key, path: Path) -> CsvRows:
     try:
         return read_csv(path)
     except CsvError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heatsim.scenario.csv_file import CsvError, CsvTable, read_csv
+from heatsim.scenario.csv_file import CsvError, CsvRows, read_csv
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.expressions.intervals import Interval
 from heatsim.scenario.expressions.parser import VariableNode
@@ -90,7 +90,7 @@ def read_series(table: dict[str, Any], directory: Path, unit: str, absolute: boo
     return TimeSeries(file, table_of_file.names[place], times, values)
 
 
-def _read(file: Path) -> CsvTable:
+def _read(file: Path) -> CsvRows:
     try:
         table = read_csv(file)
     except CsvError as error:
@@ -100,7 +100,7 @@ def _read(file: Path) -> CsvTable:
     return table
 
 
-def _column(file: Path, table: CsvTable, place: int, unit: str, absolute: bool) -> NDArray[np.float64]:
+def _column(file: Path, table: CsvRows, place: int, unit: str, absolute: bool) -> NDArray[np.float64]:
     try:
         return table.numbers(place, unit, absolute=absolute)
     except CsvError as error:
