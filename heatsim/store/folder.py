@@ -13,7 +13,7 @@ from typing import Any
 
 from heatsim.errors import RunFolderError
 from heatsim.quantity import Quantity
-from heatsim.store.atomic import write_atomically
+from heatsim.store.atomic import temporary_name, write_atomically
 
 MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
 LAYOUT = 1
@@ -54,11 +54,12 @@ class RunFolder:
         try:
             if path.is_symlink() or (path.exists() and not path.is_dir()):
                 raise RunFolderError(f"{path}: is a file or a link; choose another folder with --output")
-            if path.is_dir() and any(entry.name != LOCK for entry in path.iterdir()):
+            if path.is_dir() and not holds_nothing(path):
                 folder._clear(force, tables)
+            path.mkdir(parents=True, exist_ok=True)
+            folder.write_info({})  # first: a folder without it is left alone by a later run
             for name in _FOLDERS:
-                (path / name).mkdir(parents=True, exist_ok=True)
-            folder.write_info({})
+                (path / name).mkdir(exist_ok=True)
         except OSError as error:
             raise RunFolderError(f"{path}: cannot be made a run folder: {error.strerror or error}") from None
         return folder
@@ -235,6 +236,11 @@ class RunFolder:
             _remove_own(self.path, name, tables)
         _remove_own(self.path, "", tables)
         self.info.unlink(missing_ok=True)
+
+
+def holds_nothing(folder: Path, info: str = "run.json") -> bool:
+    """Whether a folder is empty but for what a process leaves that dies before its first file, `info`, stands."""
+    return all(entry.name in (LOCK, temporary_name(Path(info)).name) for entry in folder.iterdir())
 
 
 def _remove_own(root: Path, folder: str, tables: Collection[str]) -> None:

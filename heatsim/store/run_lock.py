@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from heatsim.errors import RunFolderError
-from heatsim.store.folder import LOCK
+from heatsim.store.folder import LOCK, holds_nothing
 
 try:
     import fcntl
@@ -46,7 +46,7 @@ def locked_folder(path: Path) -> Iterator[None]:
 
 
 def _may_be_used(path: Path) -> bool:
-    return path.is_dir() and ((path / "run.json").is_file() or all(entry.name == LOCK for entry in path.iterdir()))
+    return path.is_dir() and ((path / "run.json").is_file() or holds_nothing(path))
 
 
 def _take(descriptor: int, lock: Path) -> None:

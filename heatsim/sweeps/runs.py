@@ -20,7 +20,7 @@ from heatsim.scenario import Scenario, load, load_again, loads
 from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
 from heatsim.simulation import run as runs
 from heatsim.store.atomic import for_a_moment, write_atomically
-from heatsim.store.folder import RunFolder
+from heatsim.store.folder import RunFolder, holds_nothing
 from heatsim.sweeps.points import Point, points_of
 from heatsim.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
 
@@ -118,7 +118,7 @@ def run_sweep(
 def _begin(sweep: SweepPlan, folder: Path, resume: bool, force: bool) -> dict[int, Row]:
     """Make the folder; the rows of runs that are done."""
     plan, place = sweep.plan(), folder / PLAN
-    if folder.exists() and any(folder.iterdir()) and not place.is_file():
+    if folder.exists() and not (place.is_file() or holds_nothing(folder, PLAN)):
         raise RunFolderError(f"{folder}: exists and holds no sweep; choose another with --output")
     if place.is_file() and not force:
         if not resume:

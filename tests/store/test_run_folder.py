@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heatsim.errors import RunFolderError
 from heatsim.recorders import TABLES
 from heatsim.store.atomic import temporary_name, write_atomically
-from heatsim.store.folder import RunFolder
+from heatsim.store.folder import RunFolder, holds_nothing
 
 
 def fill(folder: RunFolder) -> list[Path]:
@@ -67,6 +69,28 @@ def test_force_never_touches_a_folder_that_is_no_run_folder(tmp_path: Path, cont
     with pytest.raises(RunFolderError, match="not a heatsim run folder"):
         RunFolder.create(tmp_path, force=True)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_force_takes_a_folder_whose_maker_was_killed(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before the given one of the calls that make folders or files."""
+    left = iter(range(at))
+
+    def dies(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any, **more: Any) -> Any:
+            next(left)
+            return function(*args, **more)
+
+        return called
+
+    with monkeypatch.context() as patch, pytest.raises(StopIteration):
+        patch.setattr(Path, "mkdir", dies(Path.mkdir))
+        patch.setattr("heatsim.store.folder.write_atomically", dies(write_atomically))
+        RunFolder.create(tmp_path / "run")
+    if at == 1:  # within the writing of the first file
+        (tmp_path / "run" / ".run.json.tmp").write_text("{")
+        assert holds_nothing(tmp_path / "run")
+    RunFolder.create(tmp_path / "run", force=True).read_info()
 
 
 def test_force_follows_no_links(folder: RunFolder, tmp_path: Path) -> None:
