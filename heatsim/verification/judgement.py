@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -75,11 +76,18 @@ class VerificationProblem:
 ExactField = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]  # of x, y, z in m and t in s
 
 
-def field_judge(exact: ExactField, tolerance: float, unit: str = "K", order: float | None = 2.0) -> Judge:
-    """Judge the field at the end against `exact`: RMS error on the finest level, and the order in which it falls."""
+def field_judge(
+    exact: ExactField, tolerance: float, unit: str = "K", order: float | None = 2.0, *, means: bool = False
+) -> Judge:
+    """Judge the field at the end against `exact`: RMS error on the finest level, and the order in which it falls.
+
+    means: whether cells are judged by the means of `exact` over them, as runs start from means; else by its values at
+    their centres.
+    """
+    at_cells = _means_over_cells if means else _at_centres
 
     def judge(runs: Sequence[FinishedRun]) -> Judgement:
-        errors = [rms_over_volume(run.temperature - _exact_field(exact, run), run.grid) for run in runs]
+        errors = [rms_over_volume(run.temperature - at_cells(exact, run), run.grid) for run in runs]
         by_step = len({run.shortened for run in runs}) > 1
         spacings = [1.0 / run.shortened for run in runs] if by_step else grid_spacings(runs)
         found = observed_order(spacings, errors)
@@ -87,19 +95,30 @@ def field_judge(exact: ExactField, tolerance: float, unit: str = "K", order: flo
         check = ValueCheck("RMS error of the field", 0.0, errors[-1], tolerance, unit, found, wanted)
         what = "step" if by_step else "cell size"
         panels = error_panels(spacings, errors, unit, order or 2.0, what)
-        return Judgement([check], [_profile(exact, runs[-1]), *panels])
+        return Judgement([check], [_profile(at_cells(exact, runs[-1]), runs[-1]), *panels])
 
     return judge
 
 
-def _exact_field(exact: ExactField, run: FinishedRun) -> np.ndarray:
+def _at_centres(exact: ExactField, run: FinishedRun) -> np.ndarray:
     x, y, z = run.points()
     return np.broadcast_to(exact(x, y, z, run.time), run.temperature.shape)
 
 
-def _profile(exact: ExactField, run: FinishedRun) -> ComparisonPanel:
+def _means_over_cells(exact: ExactField, run: FinishedRun) -> np.ndarray:
+    """By three points of Gauss along each axis, on a grid in Cartesian coordinates."""
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    mean = np.zeros(run.temperature.shape)
+    halves = [np.diff(run.grid.faces(name)).reshape((-1, *(1,) * at)) / 2.0 for at, name in enumerate("xyz")]
+    for picked in product(range(3), repeat=3):
+        x, y, z = (c + nodes[n] * half for c, n, half in zip(run.points(), picked, halves, strict=True))
+        mean += np.prod(weights[list(picked)] / 2.0) * exact(x, y, z, run.time)
+    return mean
+
+
+def _profile(expected: np.ndarray, run: FinishedRun) -> ComparisonPanel:
     """The field along the longest axis, through the cell of the largest exact value, beside the exact one."""
-    expected, found = _exact_field(exact, run), run.temperature
+    found = run.temperature
     axis = int(np.argmax(found.shape))
     place: list[int | slice] = list(map(int, np.unravel_index(np.argmax(np.abs(expected)), found.shape)))
     place[axis] = slice(None)

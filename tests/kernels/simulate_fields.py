@@ -39,6 +39,15 @@ def readings(field: Field, starts: list[np.ndarray]) -> Iterator[tuple[str, np.n
     field.put(starts[1])
     field.sample(TIME_STEP)
     yield "host", np.array(field.host())
+    yield "planes", np.array(list(field.planes()))
+    captured = {name: field.capture() for name in ("captured", "captured into an array")}
+    field.put(starts[0])  # what was captured stays
+    for name, fetch in captured.items():
+        room = np.full(field.shape, np.nan, field.dtype) if "into" in name else None
+        if fetch is None:
+            field.put(starts[1])
+        yield name, np.array(field.host() if fetch is None else fetch(room))
+    field.put(starts[1])
     yield "state", np.array(field.state())
     for axis in range(3):
         yield f"plane {axis}", field.plane(axis, 1)
