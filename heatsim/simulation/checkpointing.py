@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,3 +130,27 @@ def unchangeable(scenario: Scenario) -> dict[str, Any]:
         block, name = key.split(".")
         changed[block].pop(name, None)
     return changed
+
+
+def request_digest(scenario: Scenario) -> str:
+    """A digest of what a scenario asks for: its keys but for those that a run may change on its way, and its data
+    files, which are known by their size and the time of their last change."""
+    kept = unchangeable(scenario)
+    digest = hashlib.sha256(repr(sorted(kept.items())).encode())
+    for name in sorted(set(_texts(kept))):
+        path = Path(name)
+        if path.is_absolute() and path.is_file():
+            found = path.stat()
+            digest.update(repr((name, found.st_size, found.st_mtime_ns)).encode())
+    return digest.hexdigest()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

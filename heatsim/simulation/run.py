@@ -27,13 +27,12 @@ from heatsim.recorders.timings import Timings
 from heatsim.recorders.writer import Writer
 from heatsim.shown import Shown
 from heatsim.simulation import device_selection
-from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
+from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint, request_digest
 from heatsim.simulation.growth_warnings import growth_warnings
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.preparing import for_wider_range, prepare
 from heatsim.simulation.range_watch import RangeLeft
-from heatsim.simulation.rebuild import request_digest
 from heatsim.simulation.run_info import describe_outcome, describe_run, found_values, seconds_of
 from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
