@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from heatsim_kernels.enthalpy import lookup_tables
 from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial, curves, state_at
-from heatsim_kernels.enthalpy.pieces import value_at
+from heatsim_kernels.enthalpy.pieces import straight_pieces, value_at
 from heatsim_kernels.enthalpy.sampling import points_of_curves
 from helpers.in_turn import in_turn
 from nonlinear_cases import ALLOY, GLASS, PURE, REFERENCE, STEEL, tables
@@ -187,3 +188,17 @@ def test_functions_of_temperature_are_sampled() -> None:
 def test_a_material_that_cannot_be_is_refused(arguments: tuple[list[float], ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         EnthalpyMaterial(*(np.array(each) if isinstance(each, list) else each for each in arguments))  # type: ignore[arg-type]
+
+
+def test_properties_over_hundreds_of_powers_of_ten_take_few_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    monkeypatch.setattr(
+        lookup_tables, "fit_pieces", lambda x, y, **_: counts.append(len(x)) or (straight_pieces(), 0.0)
+    )
+    T, even = np.array([0.0, 100.0]), np.ones(2)
+    tabulate([EnthalpyMaterial(T, np.array([1.0, 1e200]), even)], 0.0)
+    assert 0 < max(counts) < 3 * lookup_tables.MANY_STATES
+    counts.clear()
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):  # at once, not after seconds of fits
+        tabulate([EnthalpyMaterial(T, np.array([1.0, 1e308]), even)], 0.0)
+    assert counts == []

@@ -35,11 +35,13 @@ from heatsim_kernels.enthalpy.pieces import (
 )
 
 RATIO_OF_STATES = 1.005  # of k and of C, at most, between neighbouring states through which curves are fitted
+MANY_STATES = 20_000  # beyond, as where k changes by 43 powers of ten, neighbours may differ by more
 STATES_OF_PIECE = 49  # between two knots of the properties, at least, unless these are so many that they are enough
 MANY_KNOTS = 1000
 CANDIDATES = 129  # among which a better reference is looked for, at equal steps and at equal ratios
 MANY_ROUNDINGS = 1e4  # of an enthalpy, between two states: closer ones would say nothing of slopes
 MUCH_BETTER = 0.25  # of the rounding about the middle
+TOO_LARGE = "enthalpies or potentials are too large for numbers of 64 bits"
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def tabulate(
         "integrals": as_table([each.integral for each in found]),
     }
     if not all(np.isfinite(table[:, 1:]).all() for table in tables.values()):
-        raise ValueError("enthalpies or potentials are too large for numbers of 64 bits")
+        raise ValueError(TOO_LARGE)
     low, high = reached or _span(materials, reference)
     return EnthalpyTables(
         reference=reference,
@@ -243,6 +245,8 @@ class _Curves:
         breaks = np.isin(states, of.enthalpy) if len(of.temperature) <= MANY_KNOTS else np.zeros(len(states), bool)
         T, start = at.temperature - reference, float(zero.potential)
         phi = (at.potential - start) / k
+        if not (np.isfinite(phi).all() and np.isfinite(u).all()):
+            raise ValueError(TOO_LARGE)
         self.potential = self._fitted(u, phi, breaks, start / k)
         if material.latent > 0 or np.ptp(material.capacity) > 0:
             self.temperature = self._fitted(u, T, breaks, reference)
@@ -296,9 +300,10 @@ def _states(of: EnthalpyCurves, origin: float) -> np.ndarray:
     least = 2 if len(T) > MANY_KNOTS else STATES_OF_PIECE
     with np.errstate(divide="ignore"):
         turns = np.abs(np.diff(np.log(k))) + np.abs(np.diff(np.log(C)))
+    turn = max(np.log(RATIO_OF_STATES), float(turns[np.isfinite(turns)].sum()) / MANY_STATES)
     found = [of.enthalpy]
     for i in np.flatnonzero(of.enthalpy[1:] > of.enthalpy[:-1]).tolist():
-        count = max(least, int(np.ceil(turns[i] / np.log(RATIO_OF_STATES))))
+        count = max(least, int(np.ceil(turns[i] / turn)))
         shares = np.arange(1, count) / count
         if turns[i] > np.log(2.0):  # properties that are linear in T change by equal ratios where shares do
             ratio = np.exp(max(abs(np.log(k[i + 1] / k[i])), abs(np.log(C[i + 1] / C[i]))))

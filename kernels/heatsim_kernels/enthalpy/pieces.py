@@ -56,11 +56,14 @@ def fit_pieces(
     coarsest = _fit(curve, LOOSE[-1], MAX_PIECES)
     if coarsest is None:  # breaks alone are too many
         raise ValueError(f"a curve needs more than {MAX_PIECES} pieces")
-    for tolerance in (*TOLERANCES, *LOOSE[:-1]):
+    best = coarsest, LOOSE[-1]
+    for tolerance in (TOLERANCES[0], *LOOSE[-2::-1], *TOLERANCES[:0:-1]):  # a tighter one needs more pieces
         found = _fit(curve, tolerance, MAX_PIECES)
         if found is not None:
-            return found, tolerance
-    return coarsest, LOOSE[-1]
+            best = found, tolerance
+        if (found is None) == (tolerance != TOLERANCES[0]):
+            break
+    return best
 
 
 class _Curve(NamedTuple):
