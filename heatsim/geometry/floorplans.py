@@ -95,7 +95,8 @@ def _read(path: Path, stamp: tuple[int, int, int]) -> ChipPlan:
     text = read_text(path)
     in_groups = re.search(r":\s*(position|rectangle)\b", without_comments(text))
     every = [*(_of_3d_ice(path, text) if in_groups else _of_hotspot(path, text))]
-    flat = tuple(block for block in every if block.right <= block.left or block.top <= block.bottom)
+    empty = [block for block in every if block.right <= block.left or block.top <= block.bottom]
+    flat = tuple(block for block in empty if not block.part)  # a rectangle without an area changes no other block
     found = [block for block in every if block.right > block.left and block.top > block.bottom]
     if not 0 < len(found) <= MAX_BLOCKS:
         raise InputFileError(path, f"expected 1 to {MAX_BLOCKS} blocks of a floorplan, found {len(found)}")
@@ -281,7 +282,8 @@ def _of_3d_ice(path: Path, text: str) -> Iterator[ChipBlock]:
         if not all(abs(each) < MAX_POWER for each in values):
             told = f"line {block.line}: block {block.name!r}: expected powers below {MAX_POWER:g} W"
             raise InputFileError(path, f"{told}, found {max(values, key=abs):g}")
-        for part, (x, y, length, width) in enumerate(rectangles(path, block)):
+        drawn_first = sorted(rectangles(path, block), key=lambda each: not (each[2] > 0 and each[3] > 0))
+        for part, (x, y, length, width) in enumerate(drawn_first):  # part 0, which stands for the block, has an area
             yield ChipBlock(
                 block.name, x, y, x + length, y + width,
                 powers=values, material=own[0][1] if own else "", part=part,

@@ -41,6 +41,8 @@ def import_stack(
     if not plans:
         raise InputFileError(file, "expected a die with a floorplan in the stack, found none")
     for path, blocks in plans.items():
+        for flat in (each for each in read[path].flat if any(each.powers)):
+            raise InputFileError(path, f"block {flat.name!r}: expected an area, since it has power; found none")
         ends = [(-block.left, -block.bottom, block.right, block.top) for block in blocks]
         if (np.max(ends, axis=0) > np.multiply((0, 0, *stack.size), 1.0 + 1e-6) + SLACK).any():
             raise InputFileError(path, "expected blocks within the chip of the stack, found one that is not")

@@ -177,6 +177,11 @@ def test_floorplans_may_be_named_from_another_folder() -> None:
         ),
         (ICE_STACK, ICE_PLAN.replace("values 2", "value 2"), "plan.flp: line 1: block 'A': expected position x, y;"),
         (ICE_STACK, ICE_PLAN.replace("0, 0", "1e308, 0"), "expected a place, and a dimension > 0 (um)"),
+        (
+            ICE_STACK,
+            ICE_PLAN + "C : rectangle (0, 0, 0, 1) ; power values 1 ;\n",
+            "'C': expected an area, since it has",
+        ),
     ],
 )
 def test_what_is_no_stack_says_where_it_is_wrong(stack: str, plan: str, message: str) -> None:
@@ -185,7 +190,8 @@ def test_what_is_no_stack_says_where_it_is_wrong(stack: str, plan: str, message:
 
 
 def test_a_block_may_be_several_rectangles() -> None:
-    assert imported("--steady", plan=ICE_RECTANGLES).exit_code == 0
+    empty = ICE_RECTANGLES.replace("rectangle", "rectangle (0, 0, 0, 1500) ; rectangle", 1)  # as if it were not there
+    assert imported("--steady", plan=empty).exit_code == 0
     state = run()
     assert state.energy.faces["z_max"] == pytest.approx(-6.0)
     names = [region.name for region in state.problem.scenario.output.regions]
