@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = Path(__file__).with_name("claims.toml")
 WITHIN = 0.2
 PATIENCE = 300.0  # s, for one command
+PEERS = "peers-venv"  # what a claim needs that compares heatsim with other programs
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ def run(command: str) -> tuple[str, str]:
         done = subprocess.run(
             words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return "", f"took longer than {PATIENCE:g} s"
+    except OSError as error:
         return "", str(error)
     last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
     return done.stdout + done.stderr, "" if done.returncode == 0 else f"exit code {done.returncode}: {' '.join(last)}"
@@ -118,6 +121,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print all claims, and repeat none")
     parser.add_argument("--only", default="", metavar="WORDS", help="of a document or a command: repeat only those")
+    parser.add_argument("--peers-python", metavar="FILE", help="the Python of the other programs [of peers-venv here]")
     options = parser.parse_args()
     machines, claims = read_claims()
     if options.list:
@@ -132,10 +136,11 @@ def main() -> int:
     print(f"{'claimed':24} {'measured':24}")
     for claim in mine:
         print(f"\n{claim.document}: {claim.text}\n    {claim.repeat}", flush=True)
-        if claim.needs and not (ROOT / claim.needs).exists():
+        peers = options.peers_python if claim.needs == PEERS else None
+        if claim.needs and peers is None and not (ROOT / claim.needs).exists():
             outputs[claim.repeat] = "", f"needs {claim.needs}, see benchmarks/README.md"
         if claim.repeat not in outputs:
-            outputs[claim.repeat] = run(claim.repeat)
+            outputs[claim.repeat] = run(claim.repeat + (f" --peers-python {shlex.quote(peers)}" if peers else ""))
         told, holds = verdict(claim, *outputs[claim.repeat])
         held = held and holds
         print(told, flush=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -68,6 +69,12 @@ class _Commands(click.Group):
             sys.exit(128 + signal.SIGINT)
         except MemoryError as error:
             told = f"not enough memory{f' ({error})' if str(error) else ''}; a smaller grid or float32 takes less"
+            sys.exit(report_error(HeatsimError(told), as_json))
+        except EOFError as error:  # which click takes for Ctrl-D, and says no more than "Aborted!"
+            told = (
+                f"a file ends too early ({error}); a full disk cuts off Python's compiled files: remove the folders "
+                f"__pycache__ of heatsim and its packages, such as {Path(__file__).parent / '__pycache__'}"
+            )
             sys.exit(report_error(HeatsimError(told), as_json))
         except BrokenPipeError:  # who read the output has enough; what the command did is done
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would fail once more when it ends

@@ -18,7 +18,7 @@ MAX_ERRORS = 100  # reported at once; the hundredth typing error of a generated 
 class ScenarioBlock(BaseModel):
     """One table of the scenario file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod

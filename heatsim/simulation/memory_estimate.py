@@ -28,8 +28,9 @@ SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depend
 SOURCE_BYTES_A_CELL = {False: 72, True: 150}
 LOSS_BYTES_A_CELL = 24  # of the couplings of cells that lose to what pervades them, where steps are solved for
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
-# Bytes a cell more where conductivity differs from cell to cell, without contacts and with them.
-MATERIAL_BYTES_A_CELL = {False: 32, True: 57}
+# Bytes a cell more where conductivity differs from cell to cell, without contacts and with them, and values of the
+# run's precision.
+MATERIAL_BYTES_A_CELL, MATERIAL_VALUES_A_CELL = {False: 22, True: 47}, 4
 
 
 def state_bytes(scenario: Scenario, problem: Problem | None = None, device: str = "cpu") -> int:
@@ -106,5 +107,6 @@ def _deriving_bytes(problem: Problem) -> int:
     if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
         return kept
     of_materials = MATERIAL_BYTES_A_CELL[bool(problem.scenario.contacts)]
+    of_materials += MATERIAL_VALUES_A_CELL * problem.dtype.itemsize
     differs = problem.zones.ids is not None or problem.temperature_dependent
     return max(cells * VECTOR_BYTES_A_CELL + (cells * of_materials if differs else kept), kept)

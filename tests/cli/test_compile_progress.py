@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -130,3 +132,10 @@ def test_common_scenarios_are_valid(tmp_path: Path) -> None:
     files = precompile.common_scenarios(tmp_path)
     used = {load(file).time.integrator for file in files}
     assert used == set(precompile.INTEGRATORS) - {"auto"}
+
+
+def test_a_process_of_its_own_leaves_its_objects_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_the_end: list[object] = []
+    monkeypatch.setattr(atexit, "register", at_the_end.append)
+    precompile.prepare_process()
+    assert at_the_end == [gc.freeze]

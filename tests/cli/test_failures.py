@@ -18,6 +18,7 @@ import pytest
 from helpers.commands import ENDLESS, SMALL, Invoke, messages, wait_for
 
 import heatsim as api
+from heatsim.cli import run as run_command
 from heatsim.simulation import device_selection
 from heatsim.simulation.state import State
 from heatsim.store.atomic import AtomicFile
@@ -45,6 +46,20 @@ def info(run: Path) -> dict[str, object]:
     told = json.loads((run / "run.json").read_text())
     assert isinstance(told, dict)
     return told
+
+
+def test_a_file_of_python_that_is_cut_off_is_told(
+    invoke: Invoke, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object, **__: object) -> None:
+        raise EOFError("marshal data too short")
+
+    monkeypatch.setattr(run_command, "load_file", cut_off)
+    write(SMALL)
+    done = invoke("run", "case.toml")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "marshal data too short" in messages(done.stderr)[-1]
+    assert "__pycache__" in messages(done.stderr)[-1]
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")

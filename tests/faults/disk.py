@@ -12,6 +12,7 @@ import random
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ def start(arguments: list[str], messages: Path, limit: int | None = None) -> int
     """Start heatsim in a forked process with a limit on the size of its files; returns its number."""
 
     def prepare() -> None:
+        sys.dont_write_bytecode = True  # Python 3.11 keeps what a full disk has cut off
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -71,12 +73,15 @@ def full_disks(count: int, vanishing: int, seed: int = 1, names: tuple[str, ...]
             limit = chance.randrange(2000, LARGEST) if number < count else None
             child = start(arguments, here / "messages", limit)
             counts["limits" if number < count else "folders that vanish"] += 1
+            ended, status = 0, 0
             if number >= count:
-                while not (run / "checkpoint.h5").exists():
+                while not (ended or (run / "checkpoint.h5").exists()):
                     time.sleep(0.01)
-                run.rename(here / "elsewhere")
-            _, status = os.waitpid(child, 0)
-            look(run if number < count else here / "elsewhere", here / "messages", status, counts)
+                    ended, status = os.waitpid(child, os.WNOHANG)
+                counts["ended before their folders vanished"] += ended != 0
+                run = run if ended else run.rename(here / "elsewhere")
+            _, status = (ended, status) if ended else os.waitpid(child, 0)
+            look(run, here / "messages", status, counts)
             shutil.rmtree(here)
     return counts
 
