@@ -44,16 +44,21 @@ def shape_window(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGr
     """
     bounds = None if shape is None else shape.bounds()
     if shape is not None and shape.floorplan is not None:
-        plan, blocks = shape.floorplan, floorplan_blocks(scenario, key, shape.floorplan)
-        (left, bottom), (right, top) = (
-            [end(getattr(block, name) + plan.at[i] for block in blocks) for i, name in enumerate(names)]
-            for end, names in ((min, ("left", "bottom")), (max, ("right", "top")))
-        )
-        bounds = (left, bottom, plan.z[0]), (right, top, plan.z[1])
+        (left, bottom), (right, top) = plan_bounds(scenario, key, shape.floorplan)
+        bounds = (left, bottom, shape.floorplan.z[0]), (right, top, shape.floorplan.z[1])
     if bounds is None:
         return _everywhere(grid)
     z, y, x = (_between(grid, axis, bounds[0][2 - i], bounds[1][2 - i]) for i, axis in enumerate("zyx"))
     return z, y, x
+
+
+def plan_bounds(scenario: Scenario, key: Key, plan: Floorplan) -> list[list[float]]:
+    """The least and the greatest x and y of the blocks that a shape at `key` names, m. Raises as `floorplan_blocks`."""
+    blocks = floorplan_blocks(scenario, key, plan)
+    return [
+        [end(getattr(block, name) + plan.at[i] for block in blocks) for i, name in enumerate(names)]
+        for end, names in ((min, ("left", "bottom")), (max, ("right", "top")))
+    ]
 
 
 def _everywhere(grid: CellGrid) -> Window:

@@ -22,6 +22,7 @@ from heatsim.imports.hotspot_configuration import Configuration, read_configurat
 from heatsim.imports.hotspot_files import ChipLayer, read_layers, read_powers
 from heatsim.imports.hotspot_start import StartLayer, as_npy, prefix_of, start_field
 from heatsim.imports.scenarios import Imported, StackLayer, add_blocks, relative_name, solid, stack_tables, start_file
+from heatsim.scenario.materials import MAX_MATERIALS
 
 SAME_SIZE = 1e-6  # m, between the ends of layers, as HotSpot compares them
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
@@ -70,7 +71,7 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
         file: [0.5 * (wide - size) - start for start, size in zip(_extent(own)[:2], die[2:], strict=True)]
         for file, own in blocks.items()
     }
-    heated = list[tuple[str, dict[str, Any]]]()
+    heated, own_materials = list[tuple[str, dict[str, Any]]](), dict[str, str]()
     names = _names_of_blocks(layers, plans)
     for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan] if not block.part]:
         place = {
@@ -81,11 +82,14 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
         }
         if layer.heated:
             heated.append((names[layer.name, block.name], place))
-        if block.conductivity not in (None, layer.conductivity):
-            name = f"{layer.name}_{block.name}"
-            capacity = block.capacity or layer.capacity
-            document["materials"][name] = _material(layer, block.conductivity or layer.conductivity, capacity)
+        if block.conductivity and (block.conductivity, block.capacity) != (layer.conductivity, layer.capacity):
+            made = _material(layer, block.conductivity, block.capacity or layer.capacity)
+            name = own_materials.setdefault(str(made), f"{layer.name}_{block.name}")  # of channels many are alike
+            document["materials"][name] = made
             document["regions"].append({"material": name, "floorplan": place})
+    if len(document["materials"]) > MAX_MATERIALS:
+        told = f"has blocks of {len(own_materials)} pairs of heat capacity and resistivity"
+        raise InputFileError(files.stack, f"{told}, but a scenario has at most {MAX_MATERIALS} materials")
     powers = _powers(files.powers, layers, plans)
     slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
     tables = add_blocks(document, target, heated, powers, slot)

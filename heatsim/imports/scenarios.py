@@ -241,5 +241,5 @@ def _powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float)
     for number, row in enumerate(powers):
         values = ",".join(f"{each:.9g}" for each in row)
         end = number + 1 - (STEP if number + 1 < len(powers) else 0.0)
-        lines += [f"{time * interval:.9g},{values}" for time in (number, end)]
+        lines += [f"{time * interval!r},{values}" for time in (number, end)]  # all digits: of late slots, too
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ in W.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,9 @@ FIRST_RESIDUAL = 1e-3  # enough to know the range
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
 
-TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts take twice as many
+TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts, and flat cells, take up to ten times as many
+TIMED_ITERATIONS = 8
+LAST_RESIDUAL = 1e-6  # relative, where solves end about
 TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
 
 
@@ -86,8 +88,8 @@ def _accuracy(low: float, high: float, tolerance: float) -> float:
 
 
 def seconds_of_solves(state: State, time_step: float, iterations: int) -> float:
-    """Seconds that so many iterations of the linear solver will take, for steps of `time_step` s (infinite: for a
-    steady state), from one short solve on a state that is thrown away."""
+    """Seconds that so many iterations of the linear solver will take, for steps of `time_step` s, from one short solve
+    on a state that is thrown away."""
     if state.problem.temperature_dependent:
         return _seconds_of_linearisations(state)
     from heatsim.integrators.balance import Balance
@@ -122,7 +124,30 @@ def _start(state: State) -> StepControl:
 
 
 def _measure(state: State) -> float:
-    return seconds_of_solves(state, np.inf, TYPICAL_ITERATIONS)
+    """Seconds of the whole solve, from how fast its first iterations converge, on a state that is thrown away."""
+    if state.problem.temperature_dependent:
+        return _seconds_of_linearisations(state)
+    from heatsim.integrators.balance import Balance
+
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values
+    balance.prepare(inputs, np.inf)
+    flow = balance.flow(inputs, T, balance.exchange(T))
+    balance.solve(flow, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
+    begun = time.perf_counter()
+    found = balance.solve(flow, None, tolerance=0.0, accuracy=0.0, iterations=TIMED_ITERATIONS)
+    return (time.perf_counter() - begun) / max(found.iterations, 1) * foreseen_iterations(found.residuals)
+
+
+def foreseen_iterations(residuals: Sequence[float]) -> float:
+    """How many iterations a solve will take whose first relative residuals these are: they go on to fall as they fell
+    but for the first two. `TYPICAL_ITERATIONS` where they tell nothing."""
+    fell = residuals[2:]
+    if len(fell) < 2 or not 0.0 < fell[-1] < fell[0]:
+        return TYPICAL_ITERATIONS
+    rate = np.log(fell[-1] / fell[0]) / (len(fell) - 1)
+    more = np.log(min(LAST_RESIDUAL / fell[-1], 1.0)) / rate
+    return float(min(len(residuals) - 1 + more, MAX_ITERATIONS))
 
 
 STEADY = Integrator(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
-from heatsim.geometry.floorplans import ChipPlan, read_plan
+from heatsim.geometry.floorplans import ChipPlan, places_in_blocks, read_plan
 from heatsim.pictures.options import PictureOptions
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_centres, read_geometry_plane, unsolved_names
@@ -170,7 +170,7 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     shapes = [*scenario.get("regions", ()), *scenario.get("output", {}).get("regions", ())]
     shapes += [source.get("region", {}) for source in scenario.get("sources", ())]
     plans = [each["floorplan"] for each in shapes if "floorplan" in each]
-    plans = [plan for plan in plans if plan["z"][0] <= height <= plan["z"][1]]
+    plans = list({str(plan): plan for plan in plans if plan["z"][0] <= height <= plan["z"][1]}.values())
     if not plans:
         return ids
     x, y = (read_geometry_centres(folder.geometry, axis) for axis in "xy")
@@ -179,14 +179,12 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
         with suppress(InputFileError):
             if plan["file"] not in read:
                 read[plan["file"]] = read_plan(Path(plan["file"]))
-            blocks, unit = read[plan["file"]], plan.get("unit")
-            for block in blocks.blocks if unit is None else blocks.named(unit):
+            whole, unit = read[plan["file"]], plan.get("unit")
+            blocks = whole.blocks if unit is None else whole.named(unit)
+            cells = places_in_blocks(blocks, x - plan["at"][0], y - plan["at"][1])
+            for block, (rows, columns) in zip(blocks, cells, strict=True):
                 number = seen.setdefault((plan["file"], block.name, str(plan["at"])), len(seen) + 1)
-                across, up = x - plan["at"][0], y - plan["at"][1]
-                columns = np.flatnonzero((block.left <= across) & (across <= block.right))
-                rows = np.flatnonzero((block.bottom <= up) & (up <= block.top))
-                inside = np.ix_(rows, columns)
-                found[inside] = ids[inside].astype(np.int64) + (number << 8)  # beyond the numbers of materials
+                found[rows, columns] = ids[rows, columns].astype(np.int64) + (number << 8)  # beyond those of materials
     return found
 
 

@@ -76,7 +76,7 @@ class PlaneSource:
             request.minus[0].require(self._names[0] or self.field)
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
-        self.quantity = self._quantity()
+        self.quantity, self.taken_off = self._quantity(), self._taken_off()
         self._last: tuple[SnapshotHeader, tuple[SliceFrame, Arrows | None]] | None = None
 
     def frame(self, snapshot: SnapshotHeader) -> tuple[SliceFrame, Arrows | None]:
@@ -133,6 +133,19 @@ class PlaneSource:
         name = name[:1].upper() + name[1:]
         return f"{name} difference" if self.minus else name
 
+    def _taken_off(self) -> str:
+        """What is taken off, in words; "" for nothing. Raises RequestError for a time of a steady state alone."""
+        if self.minus is None:
+            return ""
+        other, time = self.minus
+        name = "" if other is self.reader else other.folder.path.name
+        if time is None:
+            return f"less {name}"
+        found = other.at(time).time
+        if not name and not np.isfinite(found):
+            raise RequestError(f"{other.folder.path}: a steady state has no other time that can be taken off")
+        return f"less {time_text(found, found)}{f' of {name}' if name else ''}"
+
 
 def _shortest_axis(reader: FieldReader) -> str:
     if reader.grid.coordinates == "cylindrical":
@@ -182,7 +195,8 @@ def draw_planes(
         if options.range == "frame":
             page, limits = None, _limits(source, [extremes], options)
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
-        style = plane_style(cut, plane_subtitle(cut, field, end), limits, options)
+        subtitle = ",  ".join(filter(None, (plane_subtitle(cut, field, end), source.taken_off)))
+        style = plane_style(cut, subtitle, limits, options)
         style = replace(style, quantity=source.quantity, colours=_colours_of(limits) if source.minus else style.colours)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)

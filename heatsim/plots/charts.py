@@ -5,6 +5,7 @@ Of many curves over time, which no eye tells apart, there is a map: a row for ea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ _WIDTH, _HEIGHT = 5.2, 3.2  # in, a panel
 _GAP = 0.35  # in, between panels, beside the height of labels
 _NAMES = 2.05  # in, for the names of the curves
 _LETTERS = 24  # of a name
+_KEY = re.compile(r"[^\s,=]+(?= = )")  # of a value in a legend
 _ROW = 0.185  # in, a name
 _STYLES = ("-", "--", ":", "-.")
 _MARKERS = ("o", "s", "^", "D", "v")  # with the dashes 20 that differ
@@ -77,7 +79,7 @@ def draw_chart(axes: Axes, chart: Chart, theme: Theme) -> None:
             else Line2D([], [], ls="")
             for key in chart.keys
         ]
-        _add_legend(axes, handles, [_short(key.name) for key in chart.keys], theme)
+        _add_legend(axes, handles, _all_short([key.name for key in chart.keys]), theme)
     elif any(curve.name for curve in chart.curves):
         _add_legend(axes, axes.get_lines()[: len(chart.curves)], [_short(curve.name) for curve in chart.curves], theme)
 
@@ -170,6 +172,29 @@ def _short(name: str) -> str:
         return name
     ends_tell = " = " in name  # a key and its value, which tells curves apart
     return f"…{name[1 - _LETTERS :]}" if ends_tell else f"{name[: _LETTERS - 1]}…"
+
+
+def _all_short(names: Sequence[str]) -> list[str]:
+    """Keys and their values, such as `boundary.z_min.coefficient = 5`: where some are long, all keys lose as many of
+    their first parts as needed, unless two of them become one."""
+    keys = {key for name in names for key in _KEY.findall(name)}
+    shown = list(names)
+    for first in range(1, 1 + max((key.count(".") for key in keys), default=0)):
+        if max(map(len, shown)) <= _LETTERS or len({_last_parts(key, first) for key in keys}) < len(keys):
+            break
+        shown = [_without_parts(name, first) for name in names]
+    return [_short(name) for name in shown]
+
+
+def _without_parts(name: str, first: int) -> str:
+    return _KEY.sub(lambda found: _last_parts(found[0], first), name)
+
+
+def _last_parts(key: str, first: int) -> str:
+    """The parts of a key from one on; a number, as of a region, does not stand in front."""
+    parts = key.split(".")
+    left = parts[min(first, len(parts) - 1) :]
+    return ".".join(left[1:] if left[0].isdigit() and len(left) > 1 else left)
 
 
 def sequential_colours(count: int) -> list[str]:

@@ -38,7 +38,9 @@ KINDS = {
     "periodic": "#8e44ad",
 }
 _OUTLINE = "#39424e"
+_FACE = 3.2  # points, the line of a face of the box
 _SEEN = 2.0  # points, the least thickness of a layer that is seen
+_FACE = 3.2  # points, of the line of a face of the box
 _LONG = 6  # times as long as that: a layer, and no speck
 _SOURCE, _PROBE, _BEAM, _SLICE = "#c1121f", "#111418", "#d6006c", "#4a5568"
 
@@ -141,6 +143,9 @@ def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[
         )
         axes.add_patch(patch)
         _add_lines(axes, outline_segments(np.pad(section.heated, 1), _around(section.places)), _SOURCE, 0.9)
+        for layer in thin_layers(section.heated.astype(np.uint8), section.places, box):
+            if layer.material:  # heated
+                axes.plot(*layer.ends.T, color=_SOURCE, lw=0.6 * _SEEN, ls=(0, (1.5, 1)), scalex=False, scaley=False)
     for line in section.slices:
         axes.plot(line[:, 0], line[:, 1], color=_SLICE, lw=0.9, ls=(0, (5, 3)), scalex=False, scaley=False)
     for beam in section.paths:
@@ -148,7 +153,12 @@ def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[
         axes.plot(*beam[0], color=_BEAM, marker=">", ms=4, clip_on=False, zorder=4.5)
     for edge in section.edges:
         axes.plot(
-            *edge.ends.T, color=KINDS.get(edge.kind, "#000000"), lw=3.2, solid_capstyle="butt", clip_on=False, zorder=4
+            *edge.ends.T,
+            color=KINDS.get(edge.kind, "#000000"),
+            lw=_FACE,
+            solid_capstyle="butt",
+            clip_on=False,
+            zorder=4,
         )
     _mark_probes(axes, section, box)
     for spine in axes.spines.values():
@@ -166,12 +176,14 @@ class LayerLine(NamedTuple):
 
 def thin_layers(ids: np.ndarray, places: Faces, box: tuple[float, float]) -> list[LayerLine]:
     """The layers of one material, along either axis of a section (rows, columns) drawn into a box, in, that are thinner
-    than a line of `_SEEN` points, and long: a line of that width stands for each, in the middle between its faces."""
+    than a line of `_SEEN` points, and long: a line of that width stands for each, in the middle between its faces, or
+    beside the line of the face of the box."""
     found = []
     for axis, size in ((0, box[1]), (1, box[0])):
         across, along = places[axis], places[1 - axis]
         seen = _SEEN / 72.0 / size * (across[-1] - across[0])
         cells = ids if axis == 0 else ids.T
+        inner = 0.5 * (_FACE + _SEEN + 0.8) / _SEEN * seen
         long = _LONG * _SEEN / 72.0 / box[axis] * (along[-1] - along[0])
         changes = np.diff(cells, axis=0) != 0
         rows = np.arange(len(cells))[:, None]
@@ -186,6 +198,7 @@ def thin_layers(ids: np.ndarray, places: Faces, box: tuple[float, float]) -> lis
                 if kind[start] == 0 or along[end] - along[start] < long:
                     continue
                 middle = 0.5 * (across[row] + across[last[row, start] + 1])
+                middle = min(max(middle, across[0] + inner), across[-1] - inner)
                 ends = np.array([[along[start], middle], [along[end], middle]])
                 found.append(LayerLine(ends if axis == 0 else ends[:, ::-1], int(cells[row, start])))
     return found
@@ -252,9 +265,9 @@ def _legend_entries(
     entries += [(Line2D([], [], ls="", marker="*", ms=7, color=_SOURCE), text) for text in names.everywhere]
     kinds = {edge.kind for section in sections for edge in section.edges}
     entries += [
-        (Line2D([], [], color=colour, lw=3.2), f"face: {kind}") for kind, colour in KINDS.items() if kind in kinds
+        (Line2D([], [], color=colour, lw=_FACE), f"face: {kind}") for kind, colour in KINDS.items() if kind in kinds
     ]
-    entries += [(Line2D([], [], color=KINDS[kind], lw=3.2), f"{face}: {kind}") for face, kind in names.uncut.items()]
+    entries += [(Line2D([], [], color=KINDS[kind], lw=_FACE), f"{face}: {kind}") for face, kind in names.uncut.items()]
     probes = [probe for section in sections for probe in section.probes]
     ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mec": theme.ink, "ls": ""}
     if any(probe.inside for probe in probes):

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.voxelise import contains_points, shape_masks, stl_surface
+from heatsim.geometry.voxelise import contains_points, plan_bounds, shape_masks, shape_window, stl_surface
 from heatsim.problem.shape_volumes import drawn_volume, exact_volume
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Shape
-from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_PAINTED_ERROR = 0.05  # relative
 _MOST_POINTS, _MOST_A_CELL, _LEAST_A_CELL = 2**18, 256, 8
@@ -86,12 +86,17 @@ def _painted(scenario: Scenario, grid: CellGrid, number: int) -> _Painted:
         return _Painted(window, np.broadcast_to(inside, shape), exact_volume(region, grid), low, high, fits)
     if region.labels is not None or not region.forms:
         return _Painted(whole, np.broadcast_to(True, grid.shape), None, spans[0], spans[1], True)
-    masks = np.stack(list(shape_masks(scenario, ("regions", number), region, grid)))
+    key: Key = ("regions", number)
+    window = shape_window(scenario, key, region, grid)
+    masks = np.array([mask.copy() for mask in shape_masks(scenario, key, region, grid, window)], bool)
     drawing = region.floorplan or region.gds
     if drawing is not None:
         spans[:, 2] = np.clip(drawing.z, *grid.span("z"))
-    exact = drawn_volume(scenario, ("regions", number), region, grid) if drawing else _volume_of_surface(region, spans)
-    return _Painted(whole, masks, exact, spans[0], spans[1], False)
+    if region.floorplan is not None:
+        spans[:, :2] = np.clip(plan_bounds(scenario, key, region.floorplan), spans[0, :2], spans[1, :2])
+    exact = drawn_volume(scenario, key, region, grid) if drawing else _volume_of_surface(region, spans)
+    shape = tuple(part.stop - part.start for part in window)
+    return _Painted(window, masks.reshape(shape), exact, spans[0], spans[1], False)
 
 
 def _on_faces(grid: CellGrid, axis: str, *places: float) -> bool:
@@ -121,16 +126,21 @@ def _suspect(grid: CellGrid, regions: list[_Painted], last: np.ndarray, number: 
     painted = _volume(grid, own.window, left)
     if own.exact is not None and abs(_volume(grid, own.window, own.mask) - own.exact) > MAX_PAINTED_ERROR * own.exact:
         return True
-    cutting = [other for other in regions[number + 1 :] if _overlap(own, other, grid)]
+    cutting = _cutting(regions, number, grid)
     if (own.exact is not None and not cutting) or all(each.fits for each in (own, *cutting)):
         return False
     outer = left & ~_eroded(left)
     return painted == 0.0 or _volume(grid, own.window, outer) > MAX_PAINTED_ERROR * painted
 
 
-def _overlap(a: _Painted, b: _Painted, grid: CellGrid) -> bool:
-    common = np.minimum(a.upper, b.upper) - np.maximum(a.lower, b.lower)
-    return bool((common > 1e-6 * np.array(grid.spacing)).all())
+def _cutting(regions: list[_Painted], number: int, grid: CellGrid) -> list[_Painted]:
+    """The later regions that reach into a region."""
+    own, later = regions[number], regions[number + 1 :]
+    if not later:
+        return []
+    lower, upper = (np.array([getattr(other, end) for other in later]) for end in ("lower", "upper"))
+    common = np.minimum(own.upper, upper) - np.maximum(own.lower, lower)
+    return [later[n] for n in np.flatnonzero((common > 1e-6 * np.array(grid.spacing)).all(axis=1))]
 
 
 def _volume(grid: CellGrid, window: Window, mask: np.ndarray) -> float:
@@ -175,7 +185,7 @@ def _compare(
 ) -> tuple[float, float] | None:
     """The volume of the cells with the material of a region, and of what is left of its shape, m3."""
     own = regions[number]
-    cut = any(_overlap(own, other, grid) for other in regions[number + 1 :])
+    cut = bool(_cutting(regions, number, grid))
     whole = _volume(grid, own.window, last[own.window] == number)
     wide = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in own.window)
     near = np.zeros(tuple(len(range(*part.indices(n))) for part, n in zip(wide, last.shape, strict=True)), bool)
@@ -235,11 +245,19 @@ def _last_at_points(
         elif shape.forms[0] in _AT_POINTS:
             found[_holds(shape, places)] = number
         else:
-            found[region.mask[tuple(cells)]] = number
+            found[_mask_at(region, cells)] = number
     weights = np.full(found.shape, 1.0 / count)
     if grid.coordinates == "cylindrical":
         weights = places["x"] / places["x"].sum(axis=1, keepdims=True)
     return found, weights
+
+
+def _mask_at(region: _Painted, cells: np.ndarray) -> np.ndarray:
+    """(n,) whether cells, of indices z, y, x (3, n), are among those of a region."""
+    starts, stops = np.array([(part.start, part.stop) for part in region.window]).T[:, :, None]
+    found = np.asarray(((cells >= starts) & (cells < stops)).all(axis=0))
+    found[found] = region.mask[tuple((cells - starts)[:, found])]
+    return found
 
 
 def _holds(shape: Shape, places: dict[str, np.ndarray]) -> np.ndarray:

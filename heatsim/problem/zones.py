@@ -182,9 +182,15 @@ def find_named_parts(
 
 
 def _region_cells(grid: CellGrid, cells: np.ndarray, material: np.ndarray, capacities: np.ndarray) -> RegionCells:
-    z, y, x = np.unravel_index(cells, grid.shape)
-    along = dict(zip(AXES, (x, y, z), strict=True))
-    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
+    return _cells_of([grid.measure(axis) for axis in AXES], cells, material, capacities)
+
+
+def _cells_of(
+    measures: list[np.ndarray], cells: np.ndarray, material: np.ndarray, capacities: np.ndarray
+) -> RegionCells:
+    """measures: of the grid along x, y and z, for its many parts."""
+    z, y, x = np.unravel_index(cells, material.shape)
+    volumes = measures[0][x] * measures[1][y] * measures[2][z]
     return RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]])
 
 
@@ -220,11 +226,11 @@ def _blocks_of_region(
     for block, (rows, columns) in zip(blocks, block_cells(blocks, plan.at, grid), strict=True):
         inside = own_cells[:, rows, columns][solid[:, rows, columns]]
         found.setdefault(block.name, []).append(inside)
-    parts = list[StatisticsRegion]()
+    parts, measures = list[StatisticsRegion](), [grid.measure(axis) for axis in AXES]
     for name, pieces in found.items():
         own = np.unique(np.concatenate(pieces)) if len(pieces) > 1 else pieces[0]
         if own.size == 0:
             message = f"block {name!r} covers no centre of a solid cell"
             raise ScenarioError([scenario.issue_at((*key, "floorplan"), message)])
-        parts.append(StatisticsRegion(f"{wanted.name}_{name}", _region_cells(grid, own, material, capacities)))
+        parts.append(StatisticsRegion(f"{wanted.name}_{name}", _cells_of(measures, own, material, capacities)))
     return parts

@@ -103,9 +103,8 @@ def _translate(error: ErrorDetails, model: type[ScenarioBlock]) -> tuple[tuple[s
                 f"expected at least {context['min_length']}, found {context['actual_length']}"
             )
         case "too_long":
-            return place, validation_error(
-                f"expected at most {context['max_length']}, found {context['actual_length']}"
-            )
+            count = context["actual_length"] or len(value)  # pydantic does not say it of a table
+            return place, validation_error(f"expected at most {context['max_length']}, found {count}")
         case _:
             return place, validation_error(f"{error['msg']}, found {found(value)}")
 

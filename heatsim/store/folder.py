@@ -207,7 +207,10 @@ class RunFolder:
         if not isinstance(info, dict) or MARK not in info:
             if (self.path / "sweep.json").is_file():
                 raise RunFolderError(f"{self.path}: holds a sweep; name one of its runs, such as {self.path / '0000'}")
-            raise RunFolderError(f"{self.path}: is not a heatsim run folder (it has no run.json by heatsim)")
+            if self.path.suffix == ".toml" and self.path.is_file():
+                raise RunFolderError(f"{self.path}: is a scenario; name the folder of its run")
+            why = "it has no run.json by heatsim" if self.path.exists() else "there is no such folder"
+            raise RunFolderError(f"{self.path}: is not a heatsim run folder ({why})")
         del info[MARK]
         return info
 

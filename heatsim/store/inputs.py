@@ -77,6 +77,8 @@ def _read_png(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
         check_array(image.size, np.dtype(np.uint8), max_elements)
         image.verify()  # checksums and the end of the file; loading alone overlooks some cuts
     with _open_png(path) as image:
+        if (frames := getattr(image, "n_frames", 1)) > 1:
+            raise Refusal(f"one picture was expected, found an animation of {frames}: save them as pages of a TIFF")
         pixels = np.asarray(image)
     return pixels if pixels.ndim == 2 else one_sample(pixels, axis=2, alpha=pixels.shape[2] in (2, 4))
 

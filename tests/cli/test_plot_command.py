@@ -13,6 +13,10 @@ import pytest
 from helpers.commands import BLOCK, SMALL, Invoke, messages
 from PIL import Image
 
+from heatsim.pictures.planes import PlaneRequest, PlaneSource
+from heatsim.store.field_reader import FieldReader
+from heatsim.store.folder import RunFolder
+
 Write = Callable[..., Path]
 
 
@@ -77,6 +81,18 @@ def test_the_difference_to_itself_is_nothing(invoke: Invoke, run: Path, tmp_path
     assert (done.exit_code, done.stderr) == (0, "")
     middle = pixels(tmp_path / "nothing.png")[300:400, 300:600].reshape(-1, 3)
     assert len(np.unique(middle, axis=0)) <= 3  # one colour, and outlines
+
+
+def test_what_is_taken_off_is_said(invoke: Invoke, run: Path, write: Write) -> None:
+    """The nearest snapshot is; a steady state was taken off itself."""
+    reader = FieldReader(RunFolder.open(run))
+    assert PlaneSource(reader, PlaneRequest(minus=(reader, 0.1))).taken_off == "less t = 0 s"
+    other = FieldReader(RunFolder.open(run))
+    assert PlaneSource(reader, PlaneRequest(minus=(other, None))).taken_off == "less run"
+    write(SMALL)
+    assert invoke("run", "case.toml", "--quiet", "--set", "time.integrator=steady").exit_code == 0
+    done = invoke("plot", "outputs/case", "--minus-time", "0")
+    assert (done.exit_code, "a steady state has no other time" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_run_that_goes_on_is_drawn_as_far_as_it_has_come(invoke: Invoke, run: Path) -> None:

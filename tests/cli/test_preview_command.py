@@ -94,6 +94,9 @@ initial.temperature = 300.0
                 1,
                 [[0.0, pytest.approx(0.010005)], [0.02, layer.ends[1, 1]]],
             )
+            faces = np.array([0.0, 0.02, 0.02001]), np.array([0.0, 0.02])  # at the end of the box, under its line
+            (upper,) = thin_layers(np.array([[0], [1]]), faces, (2.6, 2.6))
+            assert upper.ends[:, 1] == pytest.approx(0.02001 - 0.02001 * 3.0 / 72.0 / 2.6)
             assert 1 in ids[np.ix_(*(_kept_cells(ids, axis, 40) for axis in range(3)))]  # of those drawn from outside
             widened, changed = _widened_layers(ids, 0, problem.grid.faces("z") / 0.02)
             assert (changed, widened[401] - widened[400]) == (True, pytest.approx(0.012))

@@ -390,6 +390,40 @@ def test_many_blocks_are_one_source_and_as_warm_as_one_by_one(
     assert len(heatsim.load("chip.toml").sources) == 1
 
 
+def test_a_trace_of_more_than_a_thousand_slots_keeps_its_times(imported: Files) -> None:
+    """Times with nine digits would join the end of slot 1001 and the start of the next."""
+    result = imported(
+        "--cells",
+        "4",
+        chip_ptrace="core cache\n" + "1 2\n2 1\n" * 600,
+        chip_config=CONFIG.replace("intvl 0.02", "intvl 3.333e-6"),
+    )
+    assert (result.exit_code, result.stderr.count("c_convec")) == (0, 1), result.output
+    times = np.loadtxt("chip.powers.csv", delimiter=",", skiprows=1)[:, 0]
+    assert (np.diff(times) > 0).all()
+
+
+def test_blocks_of_equal_own_values_are_one_material(imported: Files) -> None:
+    """300 blocks, half of them as channels are; and one with a heat capacity alone of its own."""
+
+    def plan(resistivity: Callable[[int], float]) -> str:
+        return "".join(f"u{n} 1e-4 1e-3 {n * 1e-4} 0 1.75e6 {resistivity(n)}\n" for n in range(300))
+
+    trace = " ".join(f"u{n}" for n in range(300)) + "\n" + " 1" * 300 + "\n"
+    wide = CONFIG.replace("0.03", "0.06").replace("s_spreader 0.02", "s_spreader 0.05")
+    few = plan(lambda n: 0.01 if n % 2 else 1.6).replace("1.75e6", "4e6", 1)
+    options = "--steady", "--cells", "4"
+    result = imported(*options, chip_flp=few, chip_ptrace=trace, chip_config=wide)
+    assert result.exit_code == 0, result.output
+    found = heatsim.load("chip.toml")
+    own = [name for name in found.materials if name.startswith("die_u")]
+    assert own == ["die_u0", "die_u2"]
+    assert (found.materials["die_u0"].heat_capacity, found.materials["die_u2"].heat_capacity) == (4000.0, 1750.0)
+    result = imported("--force", *options, chip_flp=plan(lambda n: 0.02 + n), chip_ptrace=trace, chip_config=wide)
+    assert result.exit_code == 2
+    assert "has blocks of 300 pairs of heat capacity and resistivity, but a scenario has at most 255" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("powers", "message"),
     [

@@ -17,6 +17,7 @@ from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, mater
 from integrator_cases import case, field, run, steady
 
 from heatsim.integrators.balance import Balance
+from heatsim.integrators.steady import MAX_ITERATIONS, TYPICAL_ITERATIONS, foreseen_iterations
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
 
@@ -185,3 +186,11 @@ def test_the_same_solve_gives_the_same_bits() -> None:
 def test_a_body_at_rest_stays_as_it_is() -> None:
     state = steady(case([6, 5, 4], initial=20.0, boundary={"x_min": fixed(20.0)}))
     assert (field(state) == 20.0).all()
+
+
+def test_iterations_are_foreseen_from_how_residuals_fall() -> None:
+    """A solve of flat cells took 195 iterations where 15 were foreseen of any."""
+    assert foreseen_iterations([1.0, *(0.3 * 0.9**n for n in range(8))]) == pytest.approx(120.7, abs=0.1)
+    assert foreseen_iterations([1.0, *(0.1**n for n in range(1, 9))]) == 8  # was there by then
+    assert foreseen_iterations([1.0, *(0.99**n for n in range(8))]) == MAX_ITERATIONS
+    assert foreseen_iterations([1.0, 0.5]) == foreseen_iterations([1.0] * 9) == TYPICAL_ITERATIONS

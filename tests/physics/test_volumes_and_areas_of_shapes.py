@@ -143,6 +143,16 @@ def test_foils_wires_and_conditions_are_told_where_cells_do_not_hold_them() -> N
     assert painted(("cu", box(0.0, 0.0, 1.0, 0.5)), ("fr4", box(0.0, 0.02, 1.0, 0.98)))  # what is left is a foil
 
 
+def test_blocks_of_a_floorplan_are_told_one_by_one(tmp_path: Path) -> None:
+    """Cells hold the second block alone, which lies beside the first."""
+    plan = tmp_path / "plan.flp"
+    plan.write_text("thin 2.5e-5 1e-3 2.125e-4 0\nwide 1e-4 1e-3 1e-4 0\n")
+    place = f'floorplan = {{ file = "{plan.as_posix()}", unit = "UNIT", z = [0, "1.6 mm"] }}'
+    found = painted(*(("cu", place.replace("UNIT", unit)) for unit in ("thin", "wide")))
+    assert len(found) == 1
+    assert "(+100 %)" in found[0]
+
+
 def test_regions_that_cells_hold_are_not_told() -> None:
     assert not painted(("cu", box(0.25, 0.0, 0.1, 1.0)))
     assert not painted(("cu", ROD.format(0.3)), n=40)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from heatsim.plots.charts import Chart, _short, draw_chart
+from heatsim.plots.charts import Chart, _all_short, _short, draw_chart
 from heatsim.plots.curve import Curve
 from heatsim.plots.pages import LIGHT
 from heatsim.sweeps.table import _styled, draw_trends, read_sweep, write_table
@@ -65,4 +65,9 @@ def test_a_sweep_has_a_colour_for_one_parameter_and_a_dash_for_the_others(tmp_pa
 def test_of_a_long_key_the_legend_keeps_the_value() -> None:
     """Curves of a sweep over materials were all called "regions.0.material = ..."."""
     assert _short("regions.0.material = copper") == "…ons.0.material = copper"
+    of_two = ["boundary.z_min.coefficient = 10", "regions.0.material = alu"]
+    assert _all_short(of_two) == ["z_min.coefficient = 10", "material = alu"]
+    assert _all_short(["a = 1", "b.c = 2"]) == ["a = 1", "b.c = 2"]
+    alike = [f"sources.{number}.region.power = 1" for number in (0, 1)]  # one name would be left of two
+    assert len(set(_all_short(alike))) == 2
     assert _short("the temperature at the middle") == "the temperature at the …"

@@ -160,6 +160,14 @@ def test_pngs_in_colours_or_transparent_in_parts_are_refused(tmp_path: Path) -> 
         assert found in refusal(path)
 
 
+def test_an_animated_png_is_no_picture(tmp_path: Path) -> None:
+    """Its first picture was taken without a word."""
+    path, planes = tmp_path / "a.png", [Image.new("L", (4, 3), number) for number in (1, 2)]
+    planes[0].save(path, save_all=True, append_images=planes[1:])
+    with pytest.raises(InputFileError, match="found an animation of 2: save them as pages of a TIFF"):
+        read_array(path)
+
+
 def test_pickles_and_types_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "object.npz", np.array([{}], dtype=object), allow_pickle=True)

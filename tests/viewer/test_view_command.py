@@ -104,10 +104,15 @@ def test_what_cannot_be_shown_is_told(run_of_a_ball: Path, arguments: list[str],
     assert (done.exit_code, words in done.output) == (code, True), done.output
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    done = view(tmp_path)
-    assert done.exit_code == 2
-    assert "is not a heatsim run folder" in done.stderr
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plate.toml").touch()
+    for name, why in (
+        ("", "no run.json by heatsim"),
+        ("no", "no such folder"),
+        ("plate.toml", "is a scenario; name the"),
+    ):
+        done = view(tmp_path / name)
+        assert (done.exit_code, why in done.stderr) == (2, True), done.stderr
 
 
 def test_a_damaged_snapshot_is_left_out_and_told(run_of_a_ball: Path, tmp_path: Path) -> None:
