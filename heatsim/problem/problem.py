@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -36,6 +37,7 @@ from heatsim.problem.events import (
 )
 from heatsim.problem.explicit_accuracy import AccurateSteps, InputsInTime, accurate_steps
 from heatsim.problem.painted_volumes import regions_off_their_shapes
+from heatsim.problem.restarts import Restarts, find_restarts
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
@@ -226,6 +228,16 @@ class Problem:
         given = self.given_temperatures
         follows = inputs.in_time(given[1] - given[0]) if self.varies else InputsInTime([], [], [], [], False, 0.0)
         return accurate_steps(follows, end, records, self.stability_limit, self.largest_step, tolerance)
+
+    @property
+    def restarts(self) -> Restarts:
+        """When inputs start afresh, and by how much."""
+        inputs, end, given = self.inputs, self.scenario.time.end, self.given_temperatures
+        fineness = sum(float(self.grid.sizes(axis).min()) ** -2 for axis in "xyz" if self.grid.sizes(axis).size > 1)
+        limit, beams = self.stability_limit, self.volume_sources.beams
+        diffusivity = 0.5 / (limit * fineness) if fineness else inf
+        follows = inputs.in_time(given[1] - given[0])
+        return find_restarts(follows, beams, self.events().restarts, end, limit, diffusivity)
 
     @property
     def given_temperatures(self) -> tuple[float, float]:

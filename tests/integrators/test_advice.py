@@ -219,6 +219,38 @@ def test_the_steps_foreseen_in_waves_are_about_those_taken(integrator: str) -> N
         assert taken / 3 < foreseen.steps < 3 * taken
 
 
+@in_turn("inputs", ["jumps", "rows", "trace", "spots"])
+def test_the_steps_foreseen_after_jumps_and_bends_are_about_those_taken(tmp_path: Path, inputs: str) -> None:
+    """By how large they are, and whether cells follow them at once."""
+    rng, end, more = np.random.default_rng(0), 1.0, dict[str, Any]()
+    if inputs == "jumps":
+        more = {"boundary": {"x_min": fixed("20 + 50*(t - 0.1*floor(t/0.1) < 0.02)")}}
+    elif inputs == "rows":
+        file = tmp_path / "air.csv"
+        rows = (f"{0.01 * n:g},{20 + 8 * np.sin(n / 4) + rng.normal():.3f}" for n in range(101))
+        file.write_text("\n".join(["time,T", *rows]))
+        more = {"boundary": {"x_min": convection(10.0, {"file": str(file), "column": "T"})}}
+    elif inputs == "trace":
+        file = tmp_path / "power.csv"
+        rows = (f"{0.05 * (n + part):.12f},{power:.3f}" for n, power in enumerate(50 + 5 * rng.normal(size=20))
+                for part in (0.0, 1.0 - 1e-9))  # fmt: skip
+        file.write_text("\n".join(rows))
+        more = {"sources": [{"trace": str(file), "region": box([0.2, 0, 0], [0.5, 1, 1])}]}
+    else:  # of a beam that jumps in no time from one cell to another, for about as long as a cell remembers
+        file, end = tmp_path / "path.csv", 0.02
+        rows = (f"{1e-3 * (n + part):.12g},{x:.4f},0.5" for n, x in enumerate(rng.uniform(0.1, 0.9, 20))
+                for part in (0.0, 1.0 - 1e-7))  # fmt: skip
+        file.write_text("\n".join(rows))
+        beam = {"kind": "gaussian", "power": 100.0, "radius": 0.01, "depth": 0.5, "path": str(file)}
+        more = {"sources": [{"beam": beam}]}
+    text = case([24, 1, 1], end, initial=20.0, **more)
+    foreseen = {each.integrator: each for each in advice(problem_of(text)).estimates}["rkl2"]
+    state = run(text, integrator="rkl2", kernel="cpu")
+    taken = state.step + state.solver_statistics.rejected
+    assert taken / 1.7 < foreseen.steps < 1.7 * taken
+    assert state.solver_statistics.stages / 1.7 < foreseen.sweeps < 1.7 * state.solver_statistics.stages
+
+
 @in_turn("rows", [2, 400], ids=["straight", "curved"])
 @in_turn("integrator", ["implicit", "rkl2"])
 def test_the_steps_foreseen_under_a_moving_beam_are_about_those_taken(
