@@ -19,7 +19,14 @@ from heatsim.errors import ScenarioError
 from heatsim.integrators.growth import longest_explicit_step
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
-from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
+from heatsim.integrators.step_control import (
+    CHECK_EVERY,
+    Interval,
+    count_steps,
+    input_error,
+    require_finite,
+    require_inputs,
+)
 from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
@@ -217,6 +224,7 @@ class ExplicitSteps:
     def _take(self, start: float, dt: float, done: int, count: int) -> None:
         """Take a batch, and look now and then whether it is finite."""
         begun = time.perf_counter()
+        require_inputs(self._state, start + dt * (done + count))
         try:
             advance(self._state, start, dt, done, count, self._step_forcing)
         except ScenarioError as error:

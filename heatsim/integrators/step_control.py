@@ -165,6 +165,7 @@ class EqualSteps:
         start, _, total, done = interval
         for number in range(done + 1, total + 1):
             end = target if number == total else start + (target - start) * number / total
+            require_inputs(self._state, end)
             self._take_step((target - start) / total, end)
             self._interval = interval._replace(done=number) if number < total else None
             yield
@@ -232,6 +233,7 @@ class ErrorControl:
             limit = self._limit()
             count = count_equal_steps(state.time, target, max(min(self._size, limit.longest), least))
             dt = (target - state.time) / count
+            require_inputs(state, state.time + dt)
             trial_step, factor = self._try(dt, least, self._share * limit.share)
             if trial_step is None:
                 state.solver_statistics.rejected += 1
@@ -396,6 +398,14 @@ def _compute_trial_step(integrator: TrialStepper, dt: float, accuracy: float | N
         return integrator.trial_step(dt, accuracy)
     except ScenarioError as error:
         raise input_error(error) from None
+
+
+def require_inputs(state: State, until: float) -> None:
+    """Raise `NotFiniteError` if steps to a time, s, would pass over one at which an input has no value: steps beside it
+    would grow ever shorter, and pass over it all the same, to a wrong result."""
+    undefined = state.problem.undefined
+    if undefined is not None and until >= undefined.time > 0.0:
+        raise input_error(ScenarioError([state.problem.scenario.issue_at(*undefined.issue())]))
 
 
 def input_error(error: ScenarioError) -> NotFiniteError:

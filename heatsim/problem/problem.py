@@ -31,8 +31,10 @@ from heatsim.problem.events import (
     MIN_STEP_SHARE,
     Events,
     Inputs,
+    Undefined,
     explicit_event_times,
     find_events,
+    first_undefined,
     input_event_times,
 )
 from heatsim.problem.explicit_accuracy import AccurateSteps, InputsInTime, accurate_steps
@@ -199,6 +201,11 @@ class Problem:
     def inputs(self) -> Inputs:
         """What the run takes from outside."""
         return Inputs(self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients)
+
+    @cached_property
+    def undefined(self) -> Undefined | None:
+        """Where an input first has no value; None if they always have one."""
+        return first_undefined(self.scenario.time.end, self.inputs) if self.varies else None
 
     @property
     def event_times(self) -> tuple[float, ...]:
@@ -523,6 +530,7 @@ class Problem:
         found += regions_off_their_shapes(scenario, grid)
         found += [] if self.tabulated is None else tables_off(scenario, self.tabulated, self.dtype)
         found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
+        found += [] if self.undefined is None or scenario.time.is_steady else [self.undefined.issue()]
         found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))

@@ -13,6 +13,7 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, material
 from integrator_cases import case, equal_steps, field, run, state_of
 
+from heatsim.errors import NotFiniteError
 from heatsim.integrators import make_field
 from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend, timed
 from heatsim.integrators.euler import EULER, with_explicit_steps
@@ -25,9 +26,12 @@ from heatsim.integrators.input_costs import (
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.rkl2 import RKL2
 from heatsim.integrators.tableaus import TR_BDF2
+from heatsim.physics.undefined_times import undefined_time
 from heatsim.problem import Problem
+from heatsim.scenario import Expression
 from heatsim.simulation.slow_warnings import slow_warnings
 from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 
 def problem_of(text: str, **time: Any) -> Problem:
@@ -320,11 +324,36 @@ def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
     assert "no time" in found.reason
 
 
-def test_beside_a_pole_of_an_input_explicit_steps_have_no_end() -> None:
-    """Steps of no length were divided by."""
-    flux = {"kind": "flux", "flux": "1/(t - 0.3)"}
-    found = advice(problem_of(case([16, 1, 1], 1.0, boundary={"x_min": flux})), full=True)
-    assert found.integrator != "euler"
+def test_a_run_ends_before_a_pole_of_an_input_and_is_warned_of_it() -> None:
+    """Where no step would be short enough. Steps passed over it without a word, to whatever rounding made of it."""
+    for power, pole in (("1/(t - 0.3)", 0.3), ("tan(2*t)", 0.25 * np.pi), ("1e3*sqrt(abs(t - 0.3))", None)):
+        text = case([16, 1, 1], 1.0, boundary={"x_min": {"kind": "flux", "flux": power}})
+        problem = problem_of(text)
+        told = [str(each) for each in problem.warnings()]
+        assert [f"no finite value at t = {pole:.9g} s" in each for each in told] == ([True] if pole else [])
+        assert advice(problem).integrator != "euler"
+        for integrator in ("euler", "implicit") if pole else ():
+            state = state_of(text, integrator=integrator, kernel="cpu" if integrator == "euler" else "multigrid")
+            with pytest.raises(NotFiniteError, match=r"boundary.x_min.flux.* has no finite value at t = 0\.[37]"):
+                simulate(state, [], Timings())
+            assert 0.0 < state.time < pole
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("sqrt((t - 10)*(t - 20))", 10.0),
+        ("where(t < 10, 1, 1/(t - 10))", 10.0),
+        ("sqrt(abs(sin(t))) + 1/sqrt(abs(t - 2000.123))", 2000.123),
+        ("exp(t)", 709.782712893384),
+        ("where(t < 10, 1, sqrt(t - 10))", None),
+        ("1/((t - 1000)**2 + 1e-12) + log(abs(t - 1000))", None),
+        ("max(t - 5, 0.1)**-2*floor(t/7)", None),
+    ],
+)
+def test_the_first_time_without_a_value_is_found(text: str, time: float | None) -> None:
+    found = undefined_time(Expression.parse(text, frozenset("t")), 3600.0)
+    assert found == (None if time is None else pytest.approx(time, rel=1e-11))
 
 
 def following(cells: int, end: float = 20.0) -> str:
