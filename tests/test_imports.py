@@ -37,6 +37,7 @@ ROOMS = {
     "heatsim.quantity": set(),
     "heatsim.shown": set(),
     "heatsim.version": set(),
+    "heatsim.evaluations": set(),
     "heatsim.threads": {"numpy"},
     "heatsim.scenario": {
         "heatsim.methods",
@@ -225,6 +226,7 @@ ROOMS = {
 # For all rooms of heatsim.
 FREE = {
     "heatsim.errors",
+    "heatsim.evaluations",
     "heatsim.methods",
     "heatsim.quantity",
     "heatsim.shown",

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, accurate_step, seconds_of_inputs, seconds_of_tangents, step_weight
+from heatsim.integrators.euler import EULER, accurate_step, step_weight
+from heatsim.integrators.input_costs import (
+    seconds_of_inputs,
+    seconds_of_tangents,
+    typical_seconds_of_inputs,
+    typical_seconds_of_tangents,
+)
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 from heatsim.integrators.step_control import CHECK_EVERY
 from heatsim.methods import DEFAULT_TOLERANCE
@@ -37,12 +43,12 @@ MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside com
 TIMED_STEPS, FEW_CELLS = 8, 10_000  # steps timed at once, as a run takes them; more on grids with so few cells
 LEAST_SHARE_OF_SWEEP = 0.2  # of a sweep alone: what a step takes in a batch without its inputs, at least
 UNTIMED = StepCost(0.0, 0.0)
-# Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an Intel Xeon (Emerald
-# Rapids) for 3200 to 147 000 cells, and rounded up for slower ones; what is decided by them is decided by a factor of
-# CLEAR_FACTOR.
-SECONDS_A_CALL, SECONDS_A_CELL = StepCost(3e-6, 15e-6), StepCost(0.6e-9, 1.5e-9)
-CLEAR_FACTOR = 2.0  # by which the soonest is sooner than the next, so that nothing need be timed
-SHORT_RUN_SECONDS = 3.0  # not worth a timing either: it compiles explicit Euler, which takes as long
+# Roughly: seconds of a call, and of a cell, of each thread on the CPU. Measured on two cores of an Intel Xeon (Emerald
+# Rapids) for 3200 to 147 000 cells, and rounded up for slower ones. Of a GPU of 1.5 TB/s, in float32.
+SECONDS_A_CALL = {"cpu": StepCost(3e-6, 15e-6), "cuda": StepCost(4e-6, 20e-6)}
+SECONDS_A_CELL = {"cpu": StepCost(0.6e-9, 1.5e-9), "cuda": StepCost(4e-12, 7e-12)}
+CLEAR_FACTOR = 2.0  # by which shorter steps of explicit Euler have to be sooner than another integrator
+WORTH_TIMING = 0.3  # s: what is foretold to take less is not timed, which may compile explicit Euler
 WORTH_SHORT_STEPS = 10.0  # s, beyond which it is looked whether explicit Euler in shorter steps is sooner
 CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
 
@@ -65,23 +71,15 @@ class Recommendation:
         return next((each.seconds for each in self.estimates if each.integrator == self.integrator), 0.0)
 
 
-def recommend(
-    problem: Problem,
-    device: str,
-    measure: Callable[[], StepCost],
-    refused: Mapping[str, str] | None = None,
-    *,
-    full: bool,
-) -> Recommendation:
-    """The integrator for a problem on "cpu" or "cuda".
+def recommend(problem: Problem, device: str, refused: Mapping[str, str] | None = None, *, full: bool) -> Recommendation:
+    """The integrator for a problem on "cpu" or "cuda": always the same on the same machine.
 
-    measure: times explicit steps, if need be: see `measure_step_cost`; refused: integrators that cannot be had, with
-    the reason; full: estimate all of them, even if Euler is done in no time, and recommend the same.
+    refused: integrators that cannot be had, with the reason; full: estimate all of them, even if Euler is done in no
+    time, and recommend the same.
     """
     tolerance, refused = problem.scenario.time.tolerance or DEFAULT_TOLERANCE, refused or {}
     of_euler, step = _for_euler(problem, device, tolerance)
-    for_inputs, for_tangents = seconds_of_inputs(problem), seconds_of_tangents(problem)
-    of_host = UNTIMED._replace(inputs=for_inputs, tangents=for_tangents)
+    of_host = UNTIMED._replace(inputs=typical_seconds_of_inputs(problem), tangents=typical_seconds_of_tangents(problem))
     first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, of_host), refused)
     launch = CELLS_A_LAUNCH if problem.temperature_sources is None else CELLS_OF_SOURCES
     updates = first.steps * (problem.grid.cells + launch) + int(first.seconds * UPDATES_A_SECOND)
@@ -90,17 +88,8 @@ def recommend(
     reason = f"{first.steps} steps{within} are done in no time"
     if few and not full:
         return Recommendation(EULER.name, reason, tolerance, (first,), step=step)
-
-    def estimate_all(cost: StepCost) -> list[IntegratorEstimate]:
-        inputs = EstimateInputs(problem, tolerance, device, cost)
-        others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
-        return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
-
-    estimates = estimate_all(_typical_cost(problem, of_host)) if device == "cpu" else []
-    if not _is_settled(estimates):
-        cost = measure()
-        without = max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep)
-        estimates = estimate_all(of_host._replace(step=without, sweep=cost.sweep))
+    cost = _typical_cost(problem, device, of_host)
+    estimates = _estimate_all(of_euler, EstimateInputs(problem, tolerance, device, cost), refused)
     if few:
         return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
     found = _recommend_fastest(problem, estimates, tolerance, refused)
@@ -110,6 +99,38 @@ def recommend(
     if found.integrator != EULER.name or step is None:
         return found
     return replace(found, reason=f"in steps of at most {step:.3g} s, for the tolerance, {found.reason}", step=step)
+
+
+def timed(
+    found: Recommendation,
+    problem: Problem,
+    device: str,
+    measure: Callable[[], StepCost],
+    refused: Mapping[str, str] | None = None,
+) -> Recommendation:
+    """What was recommended for a problem, with estimates by what steps and inputs take now, if that is worth while.
+
+    measure: times explicit steps: see `measure_step_cost`; refused: as for `recommend`.
+    """
+    if found.seconds < WORTH_TIMING:
+        return found
+    of_euler, _ = _for_euler(problem, device, found.tolerance)
+    if found.step is not None:
+        of_euler = problem.with_integrator(problem.scenario.time.integrator, found.tolerance, found.step)
+    for_inputs, cost = seconds_of_inputs(problem), measure()
+    cost = cost._replace(
+        step=max(cost.step - for_inputs, LEAST_SHARE_OF_SWEEP * cost.sweep),
+        inputs=for_inputs,
+        tangents=seconds_of_tangents(problem),
+    )
+    inputs = EstimateInputs(problem, found.tolerance, device, cost)
+    return replace(found, estimates=tuple(_estimate_all(of_euler, inputs, refused or {})))
+
+
+def _estimate_all(of_euler: Problem, inputs: EstimateInputs, refused: Mapping[str, str]) -> list[IntegratorEstimate]:
+    """What each would take; of_euler: the problem as explicit Euler is to take it."""
+    others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
+    return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
 
 
 def _with_short_steps(
@@ -146,24 +167,17 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _typical_cost(problem: Problem, of_host: StepCost) -> StepCost:
-    """What steps cost about on the CPU, without computing any. of_host: what they cost beside kernels."""
+def _typical_cost(problem: Problem, device: str, of_host: StepCost) -> StepCost:
+    """What steps cost about, without computing any. of_host: what they cost beside kernels."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
-    cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
+    cells = step_weight(problem) * problem.grid.cells
+    if device == "cpu":
+        cells /= threads_for(problem.grid.cells)
     more = 0.0 if problem.temperature_sources is None else SECONDS_OF_SOURCES
-    step, sweep = (
-        more + call + cells * cell for call, cell in zip(SECONDS_A_CALL[:2], SECONDS_A_CELL[:2], strict=True)
-    )
+    of_calls, of_cells = SECONDS_A_CALL[device], SECONDS_A_CELL[device]
+    step, sweep = (more + call + cells * cell for call, cell in zip(of_calls[:2], of_cells[:2], strict=True))
     return of_host._replace(step=step, sweep=sweep)
-
-
-def _is_settled(estimates: list[IntegratorEstimate]) -> bool:
-    """Whether rough estimates are enough to choose by."""
-    seconds = sorted(estimate.seconds for estimate in estimates if not estimate.refused)
-    return bool(seconds) and (
-        len(seconds) == 1 or seconds[0] < SHORT_RUN_SECONDS or seconds[1] > CLEAR_FACTOR * seconds[0]
-    )
 
 
 def _recommend_fastest(

@@ -19,7 +19,14 @@ from heatsim.errors import ScenarioError
 from heatsim.integrators.growth import longest_explicit_step
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
 from heatsim.integrators.rounding import rounding_loss, rounding_refusal
-from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
+from heatsim.integrators.step_control import (
+    CHECK_EVERY,
+    Interval,
+    count_steps,
+    input_error,
+    require_finite,
+    require_inputs,
+)
 from heatsim.methods import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
@@ -41,9 +48,6 @@ WEIGHT_OF_SOURCES = 10.0  # that depend on temperature: NumPy evaluates them ove
 # Of eps/2 of the range an update: the greatest error measured, of a plate that cools slowly in air far colder; boundary
 # faces, sources and modes lost a fifth of that or less.
 ROUNDING_SHARE = 0.2
-TIMED_INPUTS, TIMED_SECONDS = 64, 0.1  # forcings that are timed, and s after which no more are
-# What tangents take over what the terms of their surfaces do: 3.7 of a few faces whose inputs depend on time.
-TIMED_TANGENTS, TANGENTS_OVER_TERMS = 3, 3.7
 
 
 class TangentsMade(NamedTuple):
@@ -220,6 +224,7 @@ class ExplicitSteps:
     def _take(self, start: float, dt: float, done: int, count: int) -> None:
         """Take a batch, and look now and then whether it is finite."""
         begun = time.perf_counter()
+        require_inputs(self._state, start + dt * (done + count))
         try:
             advance(self._state, start, dt, done, count, self._step_forcing)
         except ScenarioError as error:
@@ -250,39 +255,6 @@ def step_weight(problem: Problem) -> float:
         return 1.0
     weight = WEIGHT_OF_POTENTIALS if form.coefficients is problem.coefficients else WEIGHT_OF_TANGENTS
     return weight if problem.temperature_sources is None else weight + WEIGHT_OF_SOURCES
-
-
-def seconds_of_inputs(problem: Problem) -> float:
-    """What a step takes on the host for inputs that depend on time, s: timed, as what an expression costs depends on
-    the expression and the grid; 0 where nothing does."""
-    if not problem.varies:
-        return 0.0
-    end = problem.scenario.time.end
-    size = min(problem.batch, TIMED_INPUTS)
-    steps = max(1.0, end / max(problem.stability_limit, np.finfo(float).tiny))
-    times = 0.5 * end + min(end / steps, 0.5 * end / TIMED_INPUTS) * np.arange(TIMED_INPUTS)
-    problem.linear_forcing(times[:size] - 0.25 * end)  # what is found once
-    begun, taken = time.perf_counter(), 0
-    if size == 1:
-        problem.look_ahead(times)
-    while taken < TIMED_INPUTS and (taken == 0 or time.perf_counter() - begun < TIMED_SECONDS):
-        problem.linear_forcing(times[taken : taken + size])
-        taken += size
-    return (time.perf_counter() - begun) / taken
-
-
-def seconds_of_tangents(problem: Problem) -> float:
-    """What tangents to the flux of boundary faces take on the host each time that they are made, s; 0 where there are
-    none."""
-    form, surfaces = problem.explicit_form, problem.surfaces
-    if form is None or surfaces is None or not form.faces.entries.size:
-        return 0.0
-    times, taken = np.array([0.25, 0.5]) * problem.scenario.time.end, []
-    for _ in range(TIMED_TANGENTS):
-        begun = time.perf_counter()
-        surfaces.at(times)
-        taken.append(time.perf_counter() - begun)
-    return TANGENTS_OVER_TERMS * min(taken)
 
 
 def _max_tangent_steps(problem: Problem) -> int:

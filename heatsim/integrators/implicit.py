@@ -247,7 +247,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     problem = inputs.problem.with_integrator(IMPLICIT.name, inputs.tolerance)
     tableau = SCHEMES[problem.scenario.time.method]
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
-    steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
+    steps, _ = foresee_steps(problem, share, tableau.embedded_order, problem.largest_step, lambda dt: 0)
     if problem.melts:  # a front meets each cell on its way, and again with each swing of the inputs
         follow = problem.accurate_explicit_steps(inputs.tolerance).fastest_input
         swings = max(1.0, problem.scenario.time.end / (pi * follow))

@@ -360,7 +360,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     limit, timed = problem.stability_limit, has_stage_times(problem)
     share = _share_of_age(problem, tolerance)
     longest = longest_step(problem, tolerance)
-    steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
+    steps, sweeps = foresee_steps(problem, share, ERROR_ORDER, longest, lambda dt: 1 + stages_for(dt / limit))
     stage = max(inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed], HOST_SECONDS_A_STAGE)
     of_host = inputs.cost.inputs + inputs.cost.tangents
     seconds = sweeps * (stage + of_host) + steps * HOST_SECONDS_A_STEP[problem.varies]

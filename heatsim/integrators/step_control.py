@@ -44,7 +44,8 @@ MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes an
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
 # distribution in time: a step with the error of one at age t is PASSES s/t times as long.
 PASSES = 1.5
-MAX_EVENTS = 10_000  # that are looked at one by one
+MAX_EVENTS, EVENTS_A_BLOCK = 4000, 100  # that are looked at one by one: of more, some blocks
+LEAST_CHANGE = 1e-6  # share of the range of an input: a change of it that no step has to follow
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ class EqualSteps:
         start, _, total, done = interval
         for number in range(done + 1, total + 1):
             end = target if number == total else start + (target - start) * number / total
+            require_inputs(self._state, end)
             self._take_step((target - start) / total, end)
             self._interval = interval._replace(done=number) if number < total else None
             yield
@@ -231,6 +233,7 @@ class ErrorControl:
             limit = self._limit()
             count = count_equal_steps(state.time, target, max(min(self._size, limit.longest), least))
             dt = (target - state.time) / count
+            require_inputs(state, state.time + dt)
             trial_step, factor = self._try(dt, least, self._share * limit.share)
             if trial_step is None:
                 state.solver_statistics.rejected += 1
@@ -306,31 +309,72 @@ def step_share(tolerance: float, order: int, error_constant: float) -> float:
     return share
 
 
-def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
+class _Restart(NamedTuple):
+    """An input that starts afresh at a time, s: see `Restarts`."""
+
+    time: float
+    jump: float
+    bend: float
+    most: float
+    age: float
+
+    def step(self, now: float, share: float, order: int) -> float:
+        """The step that it allows, s: `share` of its age if it is over the whole range."""
+        age = max(now - self.time, self.age)
+        size = min(1.0, max(min(self.jump + self.bend * age, self.most), LEAST_CHANGE))
+        return share * float(size ** (-1.0 / order)) * age
+
+
+def foresee_steps(
+    problem: Problem, share: float, order: int, longest: float, sweeps_of: Callable[[float], int]
+) -> tuple[int, int]:
     """The steps and sweeps that a run under error control would take: each step is `share` of the time since its inputs
-    last started afresh, and at most `longest` s, or what follows inputs that swing; sweeps_of: those of a step of so
-    many seconds."""
-    found = problem.events()
-    events, restarts = found.after_start, found.restarts
-    if len(events) > MAX_EVENTS:
-        longest = min(longest, problem.scenario.time.end / len(events))
-        events = tuple(sorted({*restarts, events[-1]}))
+    last started afresh, more if they did so by little, and at most `longest` s, or what follows inputs that swing;
+    order: power of the step with which its error falls; sweeps_of: those of a step of so many seconds."""
     swings = problem.accurate_explicit_steps(problem.scenario.time.tolerance or DEFAULT_TOLERANCE).swings
     if swings > 0.0:  # a wave passes a place as a bell does whose standard deviation is its period over 2 pi
         longest = min(longest, PASSES * share * problem.scenario.time.end / (pi * swings))
     least = min(problem.stability_limit, longest)
-    now, born, steps, sweeps = 0.0, 0.0, 0, 0
-    for event in events:
-        while now < event:
-            most = min([longest, *_beam_steps(problem, share, now)])
-            size = min(max(least, share * (now - born)), most)
-            count = count_equal_steps(now, event, size)
-            dt = (event - now) / count
-            taken = count if size == most else 1
-            steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
-            now = event if taken == count else now + dt
-        born = event if event in restarts else born
-    return steps, sweeps
+    restarts, stops = _find_stops(problem, least / share)
+    blocks = [range(len(stops))]
+    if len(stops) > MAX_EVENTS:
+        starts = np.linspace(0, len(stops) - EVENTS_A_BLOCK, MAX_EVENTS // EVENTS_A_BLOCK).astype(int).tolist()
+        blocks = [range(start, start + EVENTS_A_BLOCK) for start in starts]
+    steps, sweeps = 0, 0
+    for block in blocks:
+        now = stops[block.start - 1] if block.start else 0.0
+        latest = before = restarts.get(now, _Restart(now, 1.0, 0.0, 1.0, least / share))
+        for stop in (stops[number] for number in block):
+            while now < stop:
+                most = min([longest, *_beam_steps(problem, share, now)])
+                size = min(most, latest.step(now, share, order), before.step(now, share, order))
+                count = count_equal_steps(now, stop, size)
+                dt = (stop - now) / count
+                taken = count if size == most else 1
+                steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
+                now = stop if taken == count else now + dt
+            if stop in restarts:  # the sharper of those before may still count
+                before = min(before, latest, key=lambda each: each.step(now, share, order))
+                latest = restarts[stop]
+    looked = sum(map(len, blocks))
+    return ceil(steps * len(stops) / looked), ceil(sweeps * len(stops) / looked)
+
+
+def _find_stops(problem: Problem, slow: float) -> tuple[dict[float, _Restart], list[float]]:
+    """What starts afresh, by the time from which on it counts; and all times at which steps end, or become shorter,
+    after 0, s. slow: as which age what is felt slowly counts at least, s."""
+    events, found, half = np.array(problem.events().after_start), problem.restarts, 0.5 * problem.stability_limit
+    after = np.append(events, inf)[np.searchsorted(events, found.times)]
+    times = np.where(after - found.times <= problem.min_step, after, found.times)  # a step passes over a discontinuity
+    counts = np.minimum(found.jumps + found.bends * half, found.most) > LEAST_CHANGE
+    ages = np.where(np.isinf(found.ages), slow, np.maximum(found.ages, half))
+    columns = (each[counts].tolist() for each in (times, found.jumps, found.bends, found.most, ages))
+    restarts: dict[float, _Restart] = {}
+    for each in map(_Restart, *columns):
+        known = restarts.get(each.time)
+        if known is None or each.most > known.most:
+            restarts[each.time] = each
+    return restarts, np.union1d(events, list(restarts)).tolist()
 
 
 def typical_step(problem: Problem, share: float, restarts: Iterable[float]) -> Callable[[float], float]:
@@ -354,6 +398,14 @@ def _compute_trial_step(integrator: TrialStepper, dt: float, accuracy: float | N
         return integrator.trial_step(dt, accuracy)
     except ScenarioError as error:
         raise input_error(error) from None
+
+
+def require_inputs(state: State, until: float) -> None:
+    """Raise `NotFiniteError` if steps to a time, s, would pass over one at which an input has no value: steps beside it
+    would grow ever shorter, and pass over it all the same, to a wrong result."""
+    undefined = state.problem.undefined
+    if undefined is not None and until >= undefined.time > 0.0:
+        raise input_error(ScenarioError([state.problem.scenario.issue_at(*undefined.issue())]))
 
 
 def input_error(error: ScenarioError) -> NotFiniteError:

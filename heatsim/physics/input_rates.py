@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heatsim.physics.event_times import BESIDE, discontinuity_times, intervals_between
+from heatsim.physics.event_times import BESIDE, SHORTEST, discontinuity_times, intervals_between
 from heatsim.scenario import Expression
 from heatsim.scenario.expressions.time_series import TimeSeries
 
@@ -94,6 +94,7 @@ def steepest_slope(value: Expression, end: float, enough: float) -> Slope:
     while seen < MAX_INTERVALS:
         worst = np.argsort(steep)[-CUT_AT_ONCE:]
         worst = worst[steep[worst] > max(CLOSE * known, enough * (high - low))]
+        worst = worst[ends[worst] - starts[worst] > SHORTEST * end]  # at a pole no interval is short enough
         if not worst.size:
             break
         middles = 0.5 * (starts[worst] + ends[worst])

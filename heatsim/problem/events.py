@@ -12,12 +12,15 @@ from numpy import spacing
 
 from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.event_times import discontinuity_times
+from heatsim.physics.input_rates import time_factors
 from heatsim.physics.sources.beam import MovingBeam
+from heatsim.physics.undefined_times import undefined_time
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.explicit_accuracy import InputsInTime
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MIN_STEP_SHARE = (
     1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity
@@ -82,6 +85,34 @@ class Inputs(NamedTuple):
         found = [each for each in temperatures if isinstance(each, Expression)]
         sources, beams = self.sources, bool(self.sources.beams)
         return InputsInTime(found, self.values, sources.traces, sorted(sources.switches), beams, temperature_range)
+
+
+class Undefined(NamedTuple):
+    """The first time of a run at which an input has no value, s, and where the scenario gives it."""
+
+    time: float
+    key: Key
+    text: str
+
+    def issue(self) -> KeyIssue:
+        """What is wrong, and what to do."""
+        message = f"{self.text!r} has no finite value at t = {self.time:.9g} s"
+        return KeyIssue(self.key, message, "an expression that has one throughout the run, or an earlier time.end")
+
+
+def first_undefined(end: float, inputs: Inputs) -> Undefined | None:
+    """Where an input, or a factor of one that depends on t alone, first has no value in a run."""
+    faces: dict[object, Key] = {
+        value: (*patch.key, name) for patch in inputs.faces for name, value in patch.condition.inputs.items()
+    }
+    keys: dict[object, Key] = {**dict.fromkeys(inputs.values, ("time", "end")), **inputs.sources.keys, **faces}
+    found = [
+        Undefined(time, key, value.text)
+        for value, key in keys.items()
+        for factor in time_factors(value) or ()
+        if (time := undefined_time(factor, end)) is not None and isinstance(value, Expression)
+    ]
+    return min(found, default=None, key=lambda each: each.time)
 
 
 def input_event_times(end: float, inputs: Inputs) -> tuple[float, ...]:

@@ -101,7 +101,7 @@ def accurate_steps(
         follow.append(scale / slope.steepest if slope.steepest > 0.0 else inf)
         swings = max(swings, _swings(value, end, scale, slope.steepest))
     for trace in inputs.traces:
-        changes = ramps(np.repeat(trace.times, _twice(trace)), _closed(trace), end)
+        changes = ramps(np.repeat(trace.times, twice(trace)), closed(trace), end)
         follow.append(looks.behind(changes, changes.sizes / (changes.scale or inf)))
     after_jump = min((each for each in found if each is not None), default=NO_JUMP)
     fastest = max(min(follow, default=inf), SHORTEST * end)  # beside a pole it is 0
@@ -126,12 +126,13 @@ def _switched(times: Iterable[float]) -> Changes:
     return Changes(when, np.zeros(when.size), signs, 1.0, 1.0)
 
 
-def _twice(trace: PowerTrace) -> np.ndarray:
+def twice(trace: PowerTrace) -> np.ndarray:
     """How many rows stand for each of a trace, which begins and ends with no power."""
     return 1 + np.isin(np.arange(trace.times.size), (0, trace.times.size - 1)).astype(int)
 
 
-def _closed(trace: PowerTrace) -> Floats:
+def closed(trace: PowerTrace) -> Floats:
+    """The powers of these rows."""
     return np.array([0.0, *trace.powers, 0.0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -30,12 +31,15 @@ from heatsim.problem.events import (
     MIN_STEP_SHARE,
     Events,
     Inputs,
+    Undefined,
     explicit_event_times,
     find_events,
+    first_undefined,
     input_event_times,
 )
 from heatsim.problem.explicit_accuracy import AccurateSteps, InputsInTime, accurate_steps
 from heatsim.problem.painted_volumes import regions_off_their_shapes
+from heatsim.problem.restarts import Restarts, find_restarts
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
@@ -198,6 +202,11 @@ class Problem:
         """What the run takes from outside."""
         return Inputs(self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients)
 
+    @cached_property
+    def undefined(self) -> Undefined | None:
+        """Where an input first has no value; None if they always have one."""
+        return first_undefined(self.scenario.time.end, self.inputs) if self.varies else None
+
     @property
     def event_times(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
@@ -226,6 +235,16 @@ class Problem:
         given = self.given_temperatures
         follows = inputs.in_time(given[1] - given[0]) if self.varies else InputsInTime([], [], [], [], False, 0.0)
         return accurate_steps(follows, end, records, self.stability_limit, self.largest_step, tolerance)
+
+    @property
+    def restarts(self) -> Restarts:
+        """When inputs start afresh, and by how much."""
+        inputs, end, given = self.inputs, self.scenario.time.end, self.given_temperatures
+        fineness = sum(float(self.grid.sizes(axis).min()) ** -2 for axis in "xyz" if self.grid.sizes(axis).size > 1)
+        limit, beams = self.stability_limit, self.volume_sources.beams
+        diffusivity = 0.5 / (limit * fineness) if fineness else inf
+        follows = inputs.in_time(given[1] - given[0])
+        return find_restarts(follows, beams, self.events().restarts, end, limit, diffusivity)
 
     @property
     def given_temperatures(self) -> tuple[float, float]:
@@ -511,6 +530,7 @@ class Problem:
         found += regions_off_their_shapes(scenario, grid)
         found += [] if self.tabulated is None else tables_off(scenario, self.tabulated, self.dtype)
         found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
+        found += [] if self.undefined is None or scenario.time.is_steady else [self.undefined.issue()]
         found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))

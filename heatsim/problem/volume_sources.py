@@ -49,6 +49,7 @@ from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value, depends_on
 from heatsim.scenario.sources import Source
+from heatsim.scenario.toml.positions import Key
 
 TimeFactor = Expression | PowerTrace | None  # of time; None is 1
 
@@ -249,6 +250,15 @@ class VolumeSources:
         terms = [*self._uniform, *self._spatial]
         powers = [moving.beam.power for moving in self._beams]
         return [*(value for term in terms for value in (term.space, term.time)), *powers]
+
+    @property
+    def keys(self) -> dict[object, Key]:
+        """The source of each value of `inputs`."""
+        terms = [*self._uniform, *self._spatial]
+        found: dict[object, Key] = {
+            each: ("sources", term.source) for term in terms for each in (term.space, term.time)
+        }
+        return found | {moving.beam.power: ("sources", moving.source, "beam", "power") for moving in self._beams}
 
     @property
     def switches(self) -> frozenset[float]:

@@ -30,7 +30,7 @@ def resolve_auto(
     """The problem with an integrator in place of "auto", its device, and the recommendation that was followed.
 
     Where the scenario names an integrator, the problem and the device stay and there is no recommendation. `full`:
-    estimate all integrators even if the first will do.
+    estimate all integrators even if the first will do, by what steps take now; the choice is the same.
     """
     if problem.scenario.time.chosen is not None:
         return problem, choice, None
@@ -58,11 +58,15 @@ def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recomme
         except HeatsimError as error:
             refused[candidate.name] = f"cannot be had: {error}"
 
+    found = auto.recommend(open_problem, choice.device, refused, full=full)
+    if not full:
+        return found
+
     def measure() -> StepCost:
         explicit = with_explicit_steps(open_problem)
         return auto.measure_step_cost(State(explicit, make_field(explicit, choice.kernel)))
 
-    return auto.recommend(open_problem, choice.device, measure, refused, full=full)
+    return auto.timed(found, open_problem, choice.device, measure, refused)
 
 
 def prepare(

@@ -13,7 +13,6 @@ from integrator_cases import case, run, state_of
 
 from heatsim.cli.main import main
 from heatsim.integrators.auto import recommend
-from heatsim.integrators.integrator import StepCost
 from heatsim.integrators.step_control import count_steps
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
@@ -74,7 +73,7 @@ def test_the_choice_of_explicit_euler_looks_at_the_first_statistics_of_regions()
 
     def refused(more: str) -> str:
         problem = state_of(rough(more), integrator="euler", kernel="cpu").problem.with_integrator("auto", 1e-2)
-        return recommend(problem, "cpu", lambda: StepCost(1e-6, 1e-6), full=True).estimates[0].refused
+        return recommend(problem, "cpu", full=True).estimates[0].refused
 
     assert refused("\n[output]\nsnapshots = { count = 1 }\n") == ""
     assert "before t = 2e-05 s" in refused("\n[output]\nsnapshots = { count = 1 }\n" + REGIONS)
@@ -104,8 +103,6 @@ def test_explicit_euler_takes_no_step_to_the_kinks_of_a_trace(tmp_path: Path) ->
     assert count_steps(explicit) == run(text, integrator="euler", kernel="cpu").step
     assert count_steps(explicit) < 10
     opened = explicit.with_integrator("auto", None)
-    foreseen = {
-        each.integrator: each for each in recommend(opened, "cpu", lambda: StepCost(1e-6, 1e-6), full=True).estimates
-    }
+    foreseen = {each.integrator: each for each in recommend(opened, "cpu", full=True).estimates}
     assert foreseen["euler"].steps == count_steps(explicit)
     assert min(foreseen[name].steps for name in ("rkl2", "implicit")) >= 998

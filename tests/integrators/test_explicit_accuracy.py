@@ -13,7 +13,6 @@ from integrator_cases import field, run, state_of
 
 from heatsim.integrators.auto import recommend
 from heatsim.integrators.euler import accurate_step
-from heatsim.integrators.integrator import StepCost
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.input_rates import steepest_slope
 from heatsim.problem.problem import Problem
@@ -34,7 +33,7 @@ def opened(text: str) -> Problem:
 
 
 def refusal(text: str) -> str:
-    return recommend(opened(text), "cpu", lambda: StepCost(1e-6, 1e-6), full=True).estimates[0].refused
+    return recommend(opened(text), "cpu", full=True).estimates[0].refused
 
 
 def parsed(text: str) -> Expression:

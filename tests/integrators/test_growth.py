@@ -16,7 +16,6 @@ from scipy.special import erf
 import heatsim
 from heatsim.integrators import auto
 from heatsim.integrators.growth import NetGrowth, foreseen_growth
-from heatsim.integrators.integrator import StepCost
 from heatsim.scenario import loads
 from heatsim.simulation.growth_warnings import growth_warnings
 
@@ -81,7 +80,7 @@ def test_the_tolerance_holds_for_what_grows_ten_thousandfold() -> None:
 def test_explicit_euler_is_taken_for_what_grows_in_steps_that_are_short_enough() -> None:
     """On so coarse a grid the stable step is 0.1 s, whose error would be 15 times the tolerance."""
     problem = problem_of(growing(4.0, integrator="auto"))
-    found = auto.recommend(problem, "cpu", lambda: StepCost(1e-6, 1e-6), {"rkl2": "no"}, full=True)
+    found = auto.recommend(problem, "cpu", {"rkl2": "no"}, full=True)
     assert found.step is not None
     assert found.step < 5e-4
     result = run(growing(4.0, integrator="euler", step=found.step, precision="float64"))

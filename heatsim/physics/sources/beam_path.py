@@ -77,8 +77,12 @@ class BeamPath:
     @property
     def turns(self) -> frozenset[float]:
         """Times at which the beam turns or changes its speed, and neither goes on or off nor ends a jump, s."""
-        landings = self.times[1:][self.on & (self.speeds > self.top_speed)].tolist()
-        return frozenset(self.times.tolist()).difference(self.switches, landings)
+        return frozenset(self.times.tolist()).difference(self.switches, self.landings)
+
+    @property
+    def landings(self) -> list[float]:
+        """Times at which a jump of the beam ends, s."""
+        return [float(time) for time in self.times[1:][self.on & (self.speeds > self.top_speed)]]
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[BeamStop]:
         """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart or each

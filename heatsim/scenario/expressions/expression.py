@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heatsim import evaluations
 from heatsim.scenario.expressions.factors import products
 from heatsim.scenario.expressions.intervals import Interval, enclose
 from heatsim.scenario.expressions.parser import (
@@ -26,6 +27,7 @@ from heatsim.scenario.expressions.parser import (
     VariableNode,
     comparisons,
     floors,
+    operations,
     parse,
     to_text,
     variables,
@@ -79,6 +81,8 @@ class Expression:
         arrays = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
         with np.errstate(all="ignore"):
             result = np.asarray(evaluate(self._tree, arrays), dtype=np.float64)
+        if evaluations.is_counting():
+            evaluations.count(operations(self._tree), result.size)
         return result.copy() if isinstance(self._tree, VariableNode) else result  # never the caller's own array
 
     def split_time(self) -> list[tuple[Expression | None, Expression | None]] | None:

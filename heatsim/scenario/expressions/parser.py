@@ -85,6 +85,8 @@ class Compare:
     operands: tuple[Node, ...]
 
 
+OPERATIONS_OF_ERF = 20
+
 Node: TypeAlias = NumberNode | VariableNode | Apply | Compare
 
 
@@ -97,6 +99,15 @@ def variables(node: Node) -> frozenset[str]:
             return frozenset({name})
         case Apply() | Compare():
             return frozenset().union(*(variables(operand) for operand in node.operands))
+
+
+def operations(node: Node) -> int:
+    """How many operations on arrays a tree takes, about; `erf`, which NumPy does not have, counts as many as it takes
+    the time of."""
+    if isinstance(node, NumberNode | VariableNode):
+        return 0
+    own = OPERATIONS_OF_ERF if isinstance(node, Apply) and node.function == "erf" else 1
+    return own + sum(map(operations, node.operands))
 
 
 def comparisons(node: Node) -> list[tuple[Node, Node]]:

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heatsim import evaluations
 from heatsim.scenario.csv_file import CsvError, CsvRows, read_csv
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.expressions.intervals import Interval
 from heatsim.scenario.expressions.parser import VariableNode
 from heatsim.scenario.toml.messages import found, validation_error, validation_error_at
+
+OPERATIONS_OF_A_SERIES = 10  # that take as long as to find a place among its rows
 
 
 class TimeSeries(Expression):
@@ -31,7 +34,9 @@ class TimeSeries(Expression):
 
     def __call__(self, **values: ArrayLike) -> NDArray[np.float64]:
         """The value at times t, s."""
-        return np.asarray(np.interp(np.asarray(values["t"], np.float64), self.times, self.values))
+        found = np.asarray(np.interp(np.asarray(values["t"], np.float64), self.times, self.values))
+        evaluations.count(OPERATIONS_OF_A_SERIES, found.size)
+        return found
 
     def enclose(self, **ranges: Interval) -> Interval:
         """Bounds of the values between times, s: of the rows there, and at these times."""
