@@ -73,9 +73,6 @@ def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: 
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return
-    from heatsim.simulation.device_selection import wake_gpu
-
-    Thread(target=wake_gpu, args=(scenario,)).start()
     from heatsim.simulation import rebuild
     from heatsim.simulation import run as runs
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -33,9 +32,9 @@ class DeviceChoice:
 
 def gpu_name() -> str:
     """Name of the GPU; raises `NoGpuError` with the reason and the way out where none works."""
-    if not _simulated():  # the simulator needs no driver
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):  # the simulator needs no driver
         try:
-            ctypes.CDLL(_DRIVER)
+            ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
         except OSError:
             raise NoGpuError(f"no CUDA GPU: the NVIDIA driver is not installed. {_GPU_HINT}") from None
     try:
@@ -48,25 +47,6 @@ def gpu_name() -> str:
         raise NoGpuError(f"no CUDA GPU that works: {error}. {_GPU_HINT}") from None
 
 
-def wake_gpu(scenario: Scenario) -> None:
-    """Have the driver make the context of the GPU that a run is to take, if it takes one: that lasts some tenths of a
-    second, in which another thread can import heatsim. What fails here fails again, and is told, in `gpu_name`."""
-    wanted, large = scenario.compute, prod(scenario.grid.cells) >= MIN_GPU_CELLS
-    may_take = "cpu" not in (wanted.device, wanted.kernel) and (large or wanted.device == "cuda")
-    if not may_take or joined_ranks() is not None or _simulated():
-        return
-    device, context = ctypes.c_int(), ctypes.c_void_p()
-    with suppress(OSError, AttributeError):
-        driver = ctypes.CDLL(_DRIVER)
-        if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), 0) == 0:
-            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-
-
-def _simulated() -> bool:
-    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
-
-
-_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 _GPU_HINT = "Install the driver and `pip install heatsim[cu13]` (or cu12), or use --device cpu"
 
 

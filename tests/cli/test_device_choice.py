@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -44,30 +43,6 @@ def test_auto_leaves_a_small_grid_on_the_cpu_unless_told(write: Write, gpu: Call
     assert "small" in device_selection.choose_device(load(path)).reason
     assert device_selection.choose_device(load(path, ["compute.device=cuda"])).device == "cuda"
     assert device_selection.choose_device(load(path, ["compute.kernel=basic"])).device == "cuda"
-
-
-class Driver:
-    """Answers each call of the CUDA driver with success."""
-
-    def __init__(self) -> None:
-        self.called: list[str] = []
-
-    def __getattr__(self, name: str) -> Callable[..., int]:
-        self.called.append(name)
-        return lambda *_: 0
-
-
-def test_the_context_of_a_gpu_is_made_ahead_where_the_run_is_to_take_it(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
-    path, takes = write(LARGE), {(): True, ("compute.device=cpu",): False, ("compute.kernel=cpu",): False}
-    small = ("grid.cells=[8, 8, 8]",)
-    for overrides, woken in {**takes, small: False, (*small, "compute.device=cuda"): True}.items():
-        driver = Driver()
-        monkeypatch.setattr(ctypes, "CDLL", lambda name, driver=driver: driver)
-        device_selection.wake_gpu(load(path, list(overrides)))
-        assert driver.called == (["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"] if woken else [])
 
 
 def test_auto_takes_no_kernel_whose_tile_the_gpu_cannot_hold(write: Write, gpu: Callable[[int], None]) -> None:
