@@ -17,13 +17,13 @@ from functools import partial
 
 import numpy as np
 
-from heatsim.bench import harness
-from heatsim.bench.integrators.benchmark import run_to
-from heatsim.bench.timing import LEAST_SECONDS
+from heatsim.base.tables import Row, TableColumn, number_columns
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.preparing import recommend_integrator
-from heatsim.tables import Row, TableColumn, number_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.integrators.benchmark import run_to
+from heatsim.studies.bench.timing import LEAST_SECONDS
 
 INTEGRATORS = ("euler", "rkl2", "implicit")
 FINER = 10.0  # tolerances in that of the reference, or its steps in one of `euler`

@@ -14,9 +14,9 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from heatsim.bench import harness
-from heatsim.bench.timing import Pace
-from heatsim.tables import Row, TableColumn, number, ratio_columns
+from heatsim.base.tables import Row, TableColumn, number, ratio_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.timing import Pace
 
 PEERS = ("heatsim", "c_openmp", "devito", "pystencils", "jax", "torch", "numpy", "pypde")
 # What heatsim is compared with, and the target: who sweeps once a step; with k(T) all.

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.bench import harness
-from heatsim.bench.children import Peer
-from heatsim.bench.timing import Pace
-from heatsim.tables import Row, TableColumn, digits, number, ratio_columns
+from heatsim.base.tables import Row, TableColumn, digits, number, ratio_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.children import Peer
+from heatsim.studies.bench.timing import Pace
 
 PEERS = ("heatsim", "taufactor", "porespy")
 PROBLEMS = ("balls", "blobs")

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.bench import harness
-from heatsim.bench.timing import Pace, Work, clock_of
-from heatsim.integrators import euler, make_field
+from heatsim.base.tables import Row, TableColumn, ratio_columns
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
-from heatsim.tables import Row, TableColumn, ratio_columns
+from heatsim.solve.integrators import euler, make_field
+from heatsim.solve.state import State
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.timing import Pace, Work, clock_of
 
 SCENARIO = """
 temperature_unit = "degC"

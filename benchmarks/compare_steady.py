@@ -20,9 +20,9 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from heatsim.bench import harness
-from heatsim.bench.timing import Pace
-from heatsim.tables import Row, TableColumn, number, number_columns, ratio_columns
+from heatsim.base.tables import Row, TableColumn, number, number_columns, ratio_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.timing import Pace
 
 PEERS = ("heatsim", "heatsim_gpu", "pyamg", "scipy")
 PROBLEMS = ("uniform", "contrast")

@@ -17,12 +17,12 @@ from typing import Any
 
 from heatsim_kernels.field.cpu.field import CpuField
 
-from heatsim.bench import harness
+from heatsim.base.tables import Row, TableColumn, number
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.simulation import checkpointing, device_selection, preparing
 from heatsim.simulation.run import run_scenario
-from heatsim.tables import Row, TableColumn, number
+from heatsim.studies.bench import harness
 
 SCENARIO = """
 grid = {{ cells = {cells}, size = [0.1, 0.1, 0.1] }}

@@ -18,19 +18,19 @@ from typing import Any
 
 import compare_materials
 import numpy as np
-from heatsim_kernels.runtime.cuda.api import cuda, inlined, intrinsic
-from heatsim_kernels.stencil.rk_stages import RkStage
-from heatsim_kernels.stencil.temporal import launch, march
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TurnCosts, tile_columns
-from heatsim_kernels.stencil.temporal.turn_kinds import moving_turns
+from heatsim_kernels.device.cuda.api import cuda, inlined, intrinsic
+from heatsim_kernels.explicit.blocked import launch, march
+from heatsim_kernels.explicit.blocked.plan import TemporalTile, TurnCosts, tile_columns
+from heatsim_kernels.explicit.blocked.turn_kinds import moving_turns
+from heatsim_kernels.explicit.rk_stages import RkStage
 from llvmlite import ir
 from numba import float64, types
 
-from heatsim.bench import harness
-from heatsim.bench.stencil import problems
-from heatsim.bench.stencil.kernels import find_kernel
-from heatsim.bench.timing import Pace, Work, clock_of, time_interleaved
-from heatsim.tables import Row, TableColumn, number, number_columns
+from heatsim.base.tables import Row, TableColumn, number, number_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.stencil import problems
+from heatsim.studies.bench.stencil.kernels import find_kernel
+from heatsim.studies.bench.timing import Pace, Work, clock_of, time_interleaved
 
 STAGES = 16  # of a Runge-Kutta step
 build_untimed = march.build

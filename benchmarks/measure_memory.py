@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from heatsim.bench import harness
-from heatsim.tables import Row, TableColumn, number
+from heatsim.base.tables import Row, TableColumn, number
+from heatsim.studies.bench import harness
 
 SCENARIO = """
 grid = {{ cells = {cells}, size = [0.1, 0.1, 0.1] }}

@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from heatsim.bench import harness
-from heatsim.bench.timing import Pace
-from heatsim.tables import TableColumn, number_columns
+from heatsim.base.tables import TableColumn, number_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.timing import Pace
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = (

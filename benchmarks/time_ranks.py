@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from heatsim.ranks.environment import ending_all, take_threads
+from heatsim.solve.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
-from heatsim_kernels.stencil import STEPPERS  # noqa: E402
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients  # noqa: E402
+from heatsim_kernels.explicit import STEPPERS  # noqa: E402
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients  # noqa: E402
 
-from heatsim.bench import harness  # noqa: E402
-from heatsim.bench.timing import doubt  # noqa: E402
-from heatsim.ranks import links  # noqa: E402
-from heatsim.ranks.field import RanksStepper  # noqa: E402
-from heatsim.ranks.parts import Ranks  # noqa: E402
+from heatsim.solve.ranks import links  # noqa: E402
+from heatsim.solve.ranks.field import RanksStepper  # noqa: E402
+from heatsim.solve.ranks.parts import Ranks  # noqa: E402
+from heatsim.studies.bench import harness  # noqa: E402
+from heatsim.studies.bench.timing import doubt  # noqa: E402
 
 RATE, WARM_UP = 0.1, 8  # of exchange in a step; steps
 Shape = tuple[int, int, int]

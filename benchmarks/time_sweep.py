@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 import heatsim
-from heatsim.bench import harness
-from heatsim.sweeps.table import read_sweep
-from heatsim.tables import Row, number_columns
+from heatsim.base.tables import Row, number_columns
+from heatsim.studies.bench import harness
+from heatsim.studies.sweeps.table import read_sweep
 
 SCENARIO = """
 parameters = { h = 10.0, power = 5.0 }

@@ -130,10 +130,10 @@ def pictures_of(run: Path) -> Iterator[Path]:
 
 def telling_frames(run: Path) -> list[tuple[float, Path]]:
     """Of each slice of a run the frame that tells most, with the spread of what is solved in it."""
-    from heatsim.pictures.frames import plane_materials
+    from heatsim.output.pictures.frames import plane_materials
+    from heatsim.output.viewer.frames import most_telling
     from heatsim.store.folder import RunFolder
     from heatsim.store.slice_frames import read_slice_frame
-    from heatsim.viewer.frames import most_telling
 
     found = []
     for folder in sorted(path for path in (run / "slices").iterdir() if path.is_dir()):
@@ -155,10 +155,10 @@ def draw_thumbnail(run: Path, target: Path) -> None:
     best."""
     from matplotlib.figure import Figure
 
-    from heatsim.pictures.frames import fit_to_page, plane_materials, plane_style
-    from heatsim.pictures.options import PictureOptions
-    from heatsim.plots.planes import PlaneView, extent_faces
-    from heatsim.plots.slices import box_size
+    from heatsim.output.pictures.frames import fit_to_page, plane_materials, plane_style
+    from heatsim.output.pictures.options import PictureOptions
+    from heatsim.output.plots.planes import PlaneView, extent_faces
+    from heatsim.output.plots.slices import box_size
     from heatsim.store.folder import RunFolder
     from heatsim.store.slice_frames import read_slice_frame
 

@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heatsim.version import __version__ as __version__
+from heatsim.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import numpy as np
     import xarray
 
     from heatsim import errors as errors
-    from heatsim.arguments import FilePath, Overrides
     from heatsim.errors import HeatsimError, HeatsimWarning
-    from heatsim.homogenisation.conductivity import EffectiveConductivity
-    from heatsim.impedance.responses import ThermalImpedance
     from heatsim.scenario import Scenario
+    from heatsim.simulation.arguments import FilePath, Overrides
     from heatsim.simulation.run import Run
     from heatsim.simulation.time_loop import Progress
-    from heatsim.sweeps.gradients import Gradient
+    from heatsim.studies.homogenisation.conductivity import EffectiveConductivity
+    from heatsim.studies.impedance.responses import ThermalImpedance
+    from heatsim.studies.sweeps.gradients import Gradient
 
 
 __all__ = [
@@ -49,14 +49,14 @@ __all__ = [
     "zth",
 ]
 _HOMES = {
-    "EffectiveConductivity": "heatsim.homogenisation.conductivity",
-    "Gradient": "heatsim.sweeps.gradients",
+    "EffectiveConductivity": "heatsim.studies.homogenisation.conductivity",
+    "Gradient": "heatsim.studies.sweeps.gradients",
     "HeatsimError": "heatsim.errors",
     "HeatsimWarning": "heatsim.errors",
     "Progress": "heatsim.simulation.time_loop",
     "Run": "heatsim.simulation.run",
     "Scenario": "heatsim.scenario",
-    "ThermalImpedance": "heatsim.impedance.responses",
+    "ThermalImpedance": "heatsim.studies.impedance.responses",
 }  # public name -> the module that defines it
 
 
@@ -86,7 +86,8 @@ def load(path: FilePath, overrides: Overrides = (), *, trust: bool = False) -> S
 
     Raises `heatsim.errors.ScenarioError` with everything that is wrong with it.
     """
-    from heatsim import arguments, scenario
+    from heatsim import scenario
+    from heatsim.simulation import arguments
 
     with arguments.spoken_in_python():
         return scenario.load(arguments.path_of(path, "path"), arguments.overrides_of(overrides), trust=trust)
@@ -115,10 +116,10 @@ def run(
     Warns by `warnings`, in the category `heatsim.HeatsimWarning`. Ctrl-C saves the run, then raises KeyboardInterrupt.
     Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.progress import with_progress
+    from heatsim.simulation import arguments
     from heatsim.simulation import run as runs
     from heatsim.simulation.interrupts import saved_on_interrupt
+    from heatsim.simulation.progress import with_progress
 
     with arguments.spoken_in_python():
         folder = None if output is None else arguments.path_of(output, "output")
@@ -141,10 +142,10 @@ def resume(
     {"time.end": 20} in `overrides` extends it. A run without a checkpoint starts anew, and a `heatsim.HeatsimWarning`
     says so. Otherwise as `run`. Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.progress import with_progress
+    from heatsim.simulation import arguments
     from heatsim.simulation import run as runs
     from heatsim.simulation.interrupts import saved_on_interrupt
+    from heatsim.simulation.progress import with_progress
 
     with arguments.spoken_in_python():
         path, texts, told = arguments.folder_of(run), arguments.overrides_of(overrides), arguments.Warnings()
@@ -176,8 +177,8 @@ def evaluate(
     Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
     each face. Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.sweeps import runs
+    from heatsim.simulation import arguments
+    from heatsim.studies.sweeps import runs
 
     with arguments.spoken_in_python():
         told, given = arguments.Warnings(), arguments.scenario_of(scenario, overrides)
@@ -211,8 +212,8 @@ def gradient(
     or 1 for a heat; `by_conductivity`, the derivative by the logarithm of the conductivity there, K or W. Raises
     `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.sweeps import gradients
+    from heatsim.simulation import arguments
+    from heatsim.studies.sweeps import gradients
 
     with arguments.spoken_in_python():
         given, values = arguments.scenario_of(scenario, overrides), arguments.values_of(parameters or ())
@@ -233,8 +234,8 @@ def zth(
 
     `rises` of what comes back adds up the responses to any powers. Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.impedance import responses
+    from heatsim.simulation import arguments
+    from heatsim.studies.impedance import responses
 
     with arguments.spoken_in_python():
         begin = None if first is None else arguments.number_of(first, "first")
@@ -250,7 +251,7 @@ def open(run: Run | FilePath) -> xarray.Dataset:
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """
-    from heatsim import arguments
+    from heatsim.simulation import arguments
     from heatsim.simulation import run as runs
 
     with arguments.spoken_in_python():
@@ -262,8 +263,8 @@ def open_sweep(folder: FilePath) -> xarray.Dataset:
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.InputFileError`.
     """
-    from heatsim import arguments
-    from heatsim.sweeps import table
+    from heatsim.simulation import arguments
+    from heatsim.studies.sweeps import table
 
     with arguments.spoken_in_python():
         return table.open_sweep(arguments.path_of(folder, "folder"))
@@ -292,8 +293,8 @@ def effective(
 
     Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import arguments
-    from heatsim.homogenisation import conductivity, media
+    from heatsim.simulation import arguments
+    from heatsim.studies.homogenisation import conductivity, media
 
     with arguments.spoken_in_python():
         volume, given = arguments.volume_of(image), arguments.phases_of(phases)

@@ -45,7 +45,7 @@ def reason_without_gpu() -> str | None:
     except OSError:
         return "no CUDA driver (libcuda.so.1) here"
     try:
-        from heatsim_kernels.runtime.cuda import api
+        from heatsim_kernels.device.cuda import api
 
         api.device_name()
     except ImportError as error:

@@ -67,5 +67,5 @@ class EffectivePeer:
 
 
 def make_peer(name: str) -> EffectivePeer:
-    """For `heatsim.bench.children`."""
+    """For `heatsim.studies.bench.children`."""
     return EffectivePeer(name)

@@ -362,5 +362,5 @@ class ExplicitPeer:
 
 
 def make_peer(name: str, cores: str) -> ExplicitPeer:
-    """For `heatsim.bench.children`."""
+    """For `heatsim.studies.bench.children`."""
     return ExplicitPeer(name, cores)

@@ -48,14 +48,14 @@ def residual(arrays: Arrays, x: np.ndarray) -> float:
 
 def heatsim(arrays: Arrays, gpu: bool = False) -> Phases:
     """On the CPU, or on the GPU: from the right-hand side there to the solution on the host."""
-    from heatsim_kernels.multigrid.operator import Operator
-    from heatsim_kernels.multigrid.solver import Solver
+    from heatsim_kernels.solver.operator import Operator
+    from heatsim_kernels.solver.solver import Solver
 
     faces, s, b = arrays
     operator, more, given, host = Operator(*faces[::-1], s), (), b, np.asarray
     if gpu:
-        from heatsim_kernels.multigrid.cuda import operations
-        from heatsim_kernels.runtime.cuda.api import cuda
+        from heatsim_kernels.device.cuda.api import cuda
+        from heatsim_kernels.solver.cuda import operations
 
         if not cuda.is_available():
             raise ImportError("no GPU is found")
@@ -160,5 +160,5 @@ class SteadyPeer:
 
 
 def make_peer(name: str) -> SteadyPeer:
-    """For `heatsim.bench.children`."""
+    """For `heatsim.studies.bench.children`."""
     return SteadyPeer(name)

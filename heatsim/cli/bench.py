@@ -24,7 +24,7 @@ class _IntegratorName(ParamType):
 
     @staticmethod
     def _names() -> click.Choice[str]:
-        from heatsim.bench.integrators.benchmark import NAMES
+        from heatsim.studies.bench.integrators.benchmark import NAMES
 
         return click.Choice(NAMES)
 
@@ -122,7 +122,7 @@ def integrators(**asked: Any) -> None:
 
 
 def _run(name: str, asked: dict[str, Any]) -> None:
-    from heatsim.bench import harness
+    from heatsim.studies.bench import harness
 
     params = click.get_current_context().command.params  # click has them in the order of the command line
     asked = {each.name: asked[each.name] for each in params if each.name in asked}

@@ -32,7 +32,7 @@ def converge(**asked: Any) -> None:
     The coarsest grid is that of the file. In the grid study the step shrinks with the square of the spacing, where it
     is explicit; in the step study the grid stays.
     """
-    from heatsim.verification import convergence
+    from heatsim.studies.verification import convergence
 
     scenario = load_file(asked["file"], ["compute.precision=float64", *asked["overrides"]])
     sys.exit(convergence.run(scenario, asked, lambda line: click.echo(line, err=True)))

@@ -12,8 +12,8 @@ from heatsim.cli.options import as_json_option
 from heatsim.errors import RequestError
 
 if TYPE_CHECKING:
-    from heatsim.homogenisation.conductivity import EffectiveConductivity
     from heatsim.store.inputs import Volume
+    from heatsim.studies.homogenisation.conductivity import EffectiveConductivity
 
 
 @click.command()
@@ -49,10 +49,10 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     each label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor
     go to effective.json, phases, temperature and flux on a plane to flux.png.
     """
-    from heatsim.homogenisation import files, fluxes, parts
-    from heatsim.homogenisation.conductivity import find_conductivity
-    from heatsim.homogenisation.devices import most_voxels
-    from heatsim.homogenisation.media import make_medium
+    from heatsim.studies.homogenisation import files, fluxes, parts
+    from heatsim.studies.homogenisation.conductivity import find_conductivity
+    from heatsim.studies.homogenisation.devices import most_voxels
+    from heatsim.studies.homogenisation.media import make_medium
 
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")

@@ -35,7 +35,7 @@ def hotspots(
     Writes hotspots.csv and a picture of each slice. --scale and --slice may be repeated.
     """
     from heatsim.cli import summary
-    from heatsim.recorders.hotspots import search_slices
+    from heatsim.output.recorders.hotspots import search_slices
     from heatsim.scenario import load
     from heatsim.simulation import device_selection, run_info
     from heatsim.store.folder import RunFolder

@@ -42,12 +42,12 @@ def import_(
     Each block is a source by its name, and a region whose mean and highest temperatures go to regions.csv. HotSpot's
     heat spreader and heat sink are in cells, too.
     """
-    from heatsim.imports.hotspot import HotspotFiles, import_hotspot
-    from heatsim.imports.scenarios import powers_file, start_file
-    from heatsim.imports.three_d_ice import Cooling, import_stack
+    from heatsim.base.atomic import write_atomically
     from heatsim.scenario import load
-    from heatsim.scenario.toml.document import require_text
-    from heatsim.store.atomic import write_atomically
+    from heatsim.scenario.language.toml.document import require_text
+    from heatsim.studies.imports.hotspot import HotspotFiles, import_hotspot
+    from heatsim.studies.imports.scenarios import powers_file, start_file
+    from heatsim.studies.imports.three_d_ice import Cooling, import_stack
 
     target = output or file.with_suffix(".toml")
     table = powers_file(target)

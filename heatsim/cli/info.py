@@ -17,7 +17,7 @@ def info(folder: Path, as_json: bool) -> None:
     """Say what a RUN folder holds and how the run went; or what the folder of a sweep holds."""
     from heatsim.cli import summary
     from heatsim.store.folder import RunFolder
-    from heatsim.sweeps import table
+    from heatsim.studies.sweeps import table
 
     if table.is_sweep(folder):
         about = table.describe_sweep(folder)

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from heatsim.base.version import __version__
 from heatsim.cli.bench import bench
 from heatsim.cli.converge import converge
 from heatsim.cli.doctor import doctor
@@ -38,7 +39,6 @@ from heatsim.cli.view import view
 from heatsim.cli.warm import warm
 from heatsim.cli.zth import zth
 from heatsim.errors import HeatsimError, Issue
-from heatsim.version import __version__
 
 BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
 

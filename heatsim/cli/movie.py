@@ -13,8 +13,8 @@ from heatsim.cli.plot import PLANE_KEYS, open_reader, picture_options, plane_opt
 from heatsim.errors import RequestError
 
 if TYPE_CHECKING:
-    from heatsim.pictures.movie import KeptSlice
-    from heatsim.pictures.planes import PlaneSource
+    from heatsim.output.pictures.movie import KeptSlice
+    from heatsim.output.pictures.planes import PlaneSource
     from heatsim.store.folder import RunFolder
 
 FORMATS = ("gif", "webp", "mp4")
@@ -33,8 +33,8 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
     With --field, --axis, --at or --minus-... the plane goes through the snapshots, one frame each. The colours have one
     range over all times.
     """
-    from heatsim.pictures.closing import MOVIE_DPI
-    from heatsim.pictures.movie import make_movie
+    from heatsim.output.pictures.closing import MOVIE_DPI
+    from heatsim.output.pictures.movie import make_movie
     from heatsim.store.folder import RunFolder
 
     opened = RunFolder.open(folder)
@@ -51,8 +51,8 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
 
 def _shown(folder: RunFolder, kept: str | None, asked: dict[str, Any]) -> tuple[KeptSlice | PlaneSource, str]:
     """What the movie shows, and a name for it."""
-    from heatsim.pictures.movie import KeptSlice
-    from heatsim.pictures.planes import PlaneSource
+    from heatsim.output.pictures.movie import KeptSlice
+    from heatsim.output.pictures.planes import PlaneSource
 
     names = [name for name in folder.slice_names() if folder.slice_frame_paths(name)]
     if kept is not None and kept not in names:

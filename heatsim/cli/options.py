@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from heatsim.errors import HeatsimError, Issue, RequestError
-from heatsim.ranks import environment
+from heatsim.solve.ranks import environment
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -147,7 +147,7 @@ def load_file(file: Path, overrides: Sequence[str] = (), *, trust: bool = False)
 
 def read_stdin() -> str:
     """The text of the scenario that stdin has. Raises RequestError."""
-    from heatsim.scenario.toml.document import MAX_FILE_BYTES
+    from heatsim.scenario.language.toml.document import MAX_FILE_BYTES
 
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:

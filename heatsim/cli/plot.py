@@ -14,8 +14,8 @@ from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, 
 from heatsim.errors import RequestError, RunFolderError
 
 if TYPE_CHECKING:
-    from heatsim.pictures.options import PictureOptions
-    from heatsim.pictures.planes import PlaneRequest
+    from heatsim.output.pictures.options import PictureOptions
+    from heatsim.output.pictures.planes import PlaneRequest
     from heatsim.store.field_reader import FieldReader, SnapshotHeader
     from heatsim.store.folder import RunFolder
 
@@ -76,7 +76,7 @@ def plot(folder: Path, **asked: Any) -> None:
     Of the folder of a sweep: each result over the parameters.
     """
     from heatsim.store.folder import RunFolder
-    from heatsim.sweeps.table import is_sweep
+    from heatsim.studies.sweeps.table import is_sweep
 
     if is_sweep(folder):
         _plot_sweep(folder, asked)
@@ -98,7 +98,7 @@ def plot(folder: Path, **asked: Any) -> None:
 
 
 def _plot_sweep(folder: Path, asked: dict[str, Any]) -> None:
-    from heatsim.sweeps.table import draw_trends, title_of
+    from heatsim.studies.sweeps.table import draw_trends, title_of
 
     given = [name for name, value in asked.items() if value not in (None, False, ()) and name != "arrows"]
     if given:
@@ -126,7 +126,7 @@ class PlotRequest:
 
     def draw_planes(self) -> None:
         """Draw a plane at the times that are asked for."""
-        from heatsim.pictures.planes import PlaneSource, draw_planes
+        from heatsim.output.pictures.planes import PlaneSource, draw_planes
 
         reader = open_reader(self.folder, self.asked["field"])
         source = PlaneSource(reader, plane_request(reader, self.asked))
@@ -138,9 +138,9 @@ class PlotRequest:
 
     def draw_line(self) -> None:
         """Draw profiles between two points."""
-        from heatsim.pictures.planes import line_curves
-        from heatsim.plots.charts import Chart, draw_charts
-        from heatsim.plots.units import format_length, length_unit, value_label
+        from heatsim.output.pictures.planes import line_curves
+        from heatsim.output.plots.charts import Chart, draw_charts
+        from heatsim.output.plots.units import format_length, length_unit, value_label
 
         reader = open_reader(self.folder, self.asked["field"])
         field, ends = self.asked["field"] or reader.quantity.name, self.asked["line"]
@@ -157,8 +157,8 @@ class PlotRequest:
 
     def draw_tables(self, names: tuple[str, ...]) -> None:
         """Draw tables over time."""
-        from heatsim.pictures.tables import table_charts
-        from heatsim.plots.charts import draw_charts
+        from heatsim.output.pictures.tables import table_charts
+        from heatsim.output.plots.charts import draw_charts
 
         title = str(self.folder.read_info().get("title") or "A run")
         drawings = [(name, table_charts(self.folder, name, self.asked["log"])) for name in names]
@@ -169,7 +169,7 @@ class PlotRequest:
 
     def draw_overview(self) -> None:
         """Draw the run on one page."""
-        from heatsim.pictures.overview import draw_overview
+        from heatsim.output.pictures.overview import draw_overview
 
         (target,) = self._targets(["overview"])
         draw_overview(target, self.folder, self.style, warn)
@@ -177,7 +177,7 @@ class PlotRequest:
 
     def draw_all(self) -> None:
         """Draw the slices that were kept, the tables that there are, and the overview."""
-        from heatsim.pictures.frames import draw_frames
+        from heatsim.output.pictures.frames import draw_frames
 
         for name in self.folder.slice_names():
             if self.folder.slice_frame_paths(name):
@@ -240,14 +240,14 @@ def warn(message: str) -> None:
 def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     """The snapshots of a run; those that are damaged are reported. A heat flux or gradient that they do not hold, if
     it is the `field` that is asked for, follows from the temperature."""
-    from heatsim.pictures.planes import vector_name
+    from heatsim.output.pictures.planes import vector_name
     from heatsim.store.field_reader import FieldReader
 
     reader = FieldReader(folder)
     for message in reader.skipped:
         warn(message)
     if field and field not in reader.fields and vector_name(reader, field) is not None:
-        from heatsim.pictures.vectors import add_vector
+        from heatsim.output.pictures.vectors import add_vector
 
         add_vector(reader, field)
     return reader
@@ -255,7 +255,7 @@ def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
 
 def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
     """The plane that options ask for."""
-    from heatsim.pictures.planes import PlaneRequest
+    from heatsim.output.pictures.planes import PlaneRequest
     from heatsim.store.folder import RunFolder
 
     run, time = asked["minus_run"], asked["minus_time"]
@@ -267,7 +267,7 @@ def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
 
 def picture_options(folder: RunFolder, asked: dict[str, Any], kind: str = "png") -> PictureOptions:
     """How options ask pictures to look; what they leave out is as the scenario has it in `output.pictures`."""
-    from heatsim.pictures.options import PictureOptions
+    from heatsim.output.pictures.options import PictureOptions
 
     solved = folder.read_quantity()
     unit = solved.unit

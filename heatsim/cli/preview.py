@@ -34,8 +34,8 @@ def preview(file: Path, overrides: tuple[str, ...], theme: Any, output: Path | N
 
 def draw(target: Path, problem: Any, theme: Any = "light", *, tell: bool = True) -> None:
     """Draw a problem into a file, and name it."""
-    from heatsim.pictures.options import PictureOptions
-    from heatsim.pictures.preview import draw_preview
+    from heatsim.output.pictures.options import PictureOptions
+    from heatsim.output.pictures.preview import draw_preview
 
     draw_preview(target, problem, PictureOptions(theme))
     if tell:

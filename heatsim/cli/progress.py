@@ -13,7 +13,7 @@ from math import isinf
 from typing import TYPE_CHECKING, Protocol
 
 from heatsim.cli.options import can_redraw
-from heatsim.progress import ProgressWords
+from heatsim.simulation.progress import ProgressWords
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

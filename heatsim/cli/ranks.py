@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from heatsim.cli.options import report_error
 from heatsim.errors import HeatsimError
-from heatsim.ranks import environment, join, leave
+from heatsim.solve.ranks import environment, join, leave
 
 if TYPE_CHECKING:
-    from heatsim.ranks.parts import Ranks
+    from heatsim.solve.ranks.parts import Ranks
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def _all_ranks() -> Ranks:
     comm = environment.world()
     with environment.ending_all(comm, HeatsimError):
         environment.take_threads(comm)
-        from heatsim.ranks.parts import Ranks
+        from heatsim.solve.ranks.parts import Ranks
 
         return Ranks(comm)
 

@@ -162,10 +162,10 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
 
 def _import_plots() -> None:
     """Import what draws: while kernels are compiled, a second core has time for it."""
-    from heatsim.plots import docstrings
+    from heatsim.output.plots import docstrings
 
     docstrings.leave_out()
-    import_module("heatsim.plots.slices")
+    import_module("heatsim.output.plots.slices")
 
 
 # How the process that a command runs in takes memory from the system.

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heatsim.integrators import INTEGRATORS
-from heatsim.methods import METHODS
-from heatsim.quantity import Quantity
-from heatsim.recorders import RECORDERS
-from heatsim.recorders.timings import describe_parts
+from heatsim.base.methods import METHODS
+from heatsim.base.quantity import Quantity
+from heatsim.output.recorders import RECORDERS
+from heatsim.output.recorders.timings import describe_parts
 from heatsim.simulation.periodic_state import EXPECTED_PERIODS
 from heatsim.simulation.slow_warnings import describe_duration
+from heatsim.solve.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder

@@ -22,7 +22,7 @@ from heatsim.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from heatsim.sweeps.table import Row
+    from heatsim.studies.sweeps.table import Row
 
 
 @click.command()
@@ -47,7 +47,7 @@ def sweep(file: Path, overrides: tuple[str, ...], as_json: bool, **options: Any)
     Exit code 1 if a run has failed; the others are done then.
     """
     from heatsim.scenario.sweep_axes import axis_of_text
-    from heatsim.sweeps import runs, table
+    from heatsim.studies.sweeps import runs, table
 
     axes = [axis_of_text(each) for each in options["vary"]]
     chosen = {name: options[name] for name in ("method", "samples", "seed", "trust")}

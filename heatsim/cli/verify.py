@@ -30,6 +30,6 @@ def verify(**asked: Any) -> None:
     Exit code 5 if one is out of tolerance. A problem that needs float64 is neither passed nor failed in float32;
     demanded by name it ends with exit code 2.
     """
-    from heatsim.verification import command
+    from heatsim.studies.verification import command
 
     sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))

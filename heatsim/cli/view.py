@@ -30,9 +30,9 @@ def view(
 
     The page needs no network and no other file. It opens in any browser of 2023 or later.
     """
+    from heatsim.output.viewer.frames import FrameSource
+    from heatsim.output.viewer.page import write_page
     from heatsim.store.folder import RunFolder
-    from heatsim.viewer.frames import FrameSource
-    from heatsim.viewer.page import write_page
 
     if serve:
         _serve(folder, field, coarsen, every, port)
@@ -50,7 +50,7 @@ def view(
 
 def _serve(folder: Path, field: str, coarsen: int | None, every: int | None, port: int) -> None:
     """Answer a browser until Ctrl-C."""
-    from heatsim.viewer.server import HOST, LiveRun, make_server
+    from heatsim.output.viewer.server import HOST, LiveRun, make_server
 
     def make_reader(opened: RunFolder) -> FieldReader:
         reader = open_reader(opened, field)

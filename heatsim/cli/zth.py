@@ -37,7 +37,7 @@ def zth(
     output.regions, goes to zth.csv and zth.png. Foster and Cauer networks go to networks.json, ladders to SPICE
     netlists.
     """
-    from heatsim.impedance import files, networks, responses
+    from heatsim.studies.impedance import files, networks, responses
 
     scenario = load_file(file, overrides, trust=trust)
     networks.require_fit()

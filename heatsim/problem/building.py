@@ -8,24 +8,25 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
-from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces
+from heatsim_kernels.explicit.heat_ledger import boundary_cells
 
+from heatsim.base.grid import CellGrid
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import CellGrid
-from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.geometry.point_values import make_grid
-from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
-from heatsim.physics.initial_condition import InitialField
-from heatsim.physics.materials import Materials, ambients_by_surface, make_materials
-from heatsim.problem.ambient_surfaces import AmbientSurfaces
-from heatsim.problem.ambients import Ambients
-from heatsim.problem.cell_classes import CellClasses, make_cell_classes
-from heatsim.problem.contact_surfaces import ContactSurfaces
-from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
+from heatsim.problem.media.cell_classes import CellClasses, make_cell_classes
+from heatsim.problem.media.materials import Materials, ambients_by_surface, make_materials
+from heatsim.problem.media.zones import (
+    Zones,
+    find_named_parts,
+    find_statistics_regions,
+    make_zones,
+    voxelise_materials,
+)
 from heatsim.problem.problem import ExplicitForm, Problem, any_varies
+from heatsim.problem.shapes.interface_areas import find_area_factors
+from heatsim.problem.shapes.point_values import make_grid
 from heatsim.problem.temperature_bounds import BoundedInputs, find_temperature_bounds, sample_times, telling_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
@@ -33,17 +34,16 @@ from heatsim.problem.temperature_dependence import (
     tabulate_boundary_factors,
     tabulate_materials,
 )
-from heatsim.problem.temperature_sources import TemperatureSources
+from heatsim.problem.terms.ambient_surfaces import AmbientSurfaces
+from heatsim.problem.terms.ambients import Ambients
+from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
+from heatsim.problem.terms.contact_surfaces import ContactSurfaces
+from heatsim.problem.terms.initial_condition import InitialField
+from heatsim.problem.terms.losses import loss_rates, loss_terms, temperature_without_losses
+from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.volume_sources import SourceTerm, VolumeSources, make_source_terms
 from heatsim.problem.time_step_limit import largest_step, require_steady_state, stability_limit
 from heatsim.problem.untied_cells import find_untied_cells
-from heatsim.problem.volume_sources import SourceTerm, VolumeSources, make_source_terms
-from heatsim.problem.zones import (
-    Zones,
-    find_named_parts,
-    find_statistics_regions,
-    make_zones,
-    voxelise_materials,
-)
 from heatsim.scenario import (
     Scenario,
     find_losses,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.geometry.point_values import evaluate
+from heatsim.problem.shapes.point_values import evaluate
 
 if TYPE_CHECKING:
     from heatsim.problem.problem import Problem

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from numpy import spacing
 
-from heatsim.physics.boundary_faces import BoundaryFaces
-from heatsim.physics.event_times import discontinuity_times
-from heatsim.physics.input_rates import time_factors
-from heatsim.physics.sources.beam import MovingBeam
-from heatsim.physics.undefined_times import undefined_time
-from heatsim.problem.ambients import Ambients
 from heatsim.problem.explicit_accuracy import InputsInTime
-from heatsim.problem.temperature_sources import TemperatureSources
-from heatsim.problem.volume_sources import VolumeSources
+from heatsim.problem.terms.ambients import Ambients
+from heatsim.problem.terms.boundary_faces import BoundaryFaces
+from heatsim.problem.terms.event_times import discontinuity_times
+from heatsim.problem.terms.input_rates import time_factors
+from heatsim.problem.terms.sources.beam import MovingBeam
+from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.undefined_times import undefined_time
+from heatsim.problem.terms.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.toml.positions import Key, KeyIssue
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
 
 MIN_STEP_SHARE = (
     1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.physics.input_rates import Changes, Floats, changes_of, ramps, steepest_slope, time_factors
-from heatsim.physics.sources.power_trace import PowerTrace
+from heatsim.problem.terms.input_rates import Changes, Floats, changes_of, ramps, steepest_slope, time_factors
+from heatsim.problem.terms.sources.power_trace import PowerTrace
 from heatsim.scenario import Expression
-from heatsim.scenario.expressions.time_series import TimeSeries
+from heatsim.scenario.language.expressions.time_series import TimeSeries
 
 ERROR_CONSTANT = 0.27  # of the jump times dt/age: half the greatest x^2 exp(-x)
 PERIODS = 3.0  # in a run, of beams and of inputs whose change in time cannot be told from that with place

@@ -9,24 +9,16 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.enthalpy.surface_tangents import TangentFaces, values_of_potentials
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.explicit.enthalpy.surface_balance import SURFACE_TERMS
+from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces, values_of_potentials
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
+from heatsim.base.grid import AXES, CellGrid
+from heatsim.base.methods import Method
 from heatsim.errors import Issue
-from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.methods import Method
-from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
-from heatsim.physics.event_times import Marks, mark_times
-from heatsim.physics.initial_condition import InitialField
-from heatsim.physics.materials import Materials
-from heatsim.physics.smoothing import smooth_field
-from heatsim.problem.ambients import Ambients
-from heatsim.problem.cell_classes import CellClasses
-from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import (
     MIN_STEP_SHARE,
     Events,
@@ -38,14 +30,23 @@ from heatsim.problem.events import (
     input_event_times,
 )
 from heatsim.problem.explicit_accuracy import AccurateSteps, InputsInTime, accurate_steps
-from heatsim.problem.painted_volumes import regions_off_their_shapes
+from heatsim.problem.media.cell_classes import CellClasses
+from heatsim.problem.media.derived_fields import Vector, flux_and_gradient
+from heatsim.problem.media.materials import Materials
+from heatsim.problem.media.zones import StatisticsRegion, Zones
 from heatsim.problem.restarts import Restarts, find_restarts
+from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
-from heatsim.problem.temperature_sources import TemperatureSources
+from heatsim.problem.terms.ambients import Ambients
+from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions
+from heatsim.problem.terms.event_times import Marks, mark_times
+from heatsim.problem.terms.initial_condition import InitialField
+from heatsim.problem.terms.smoothing import smooth_field
+from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.volume_sources import VolumeSources
 from heatsim.problem.time_step_limit import largest_step
 from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_initial, unresolved_sources
-from heatsim.problem.volume_sources import VolumeSources
 from heatsim.problem.warnings import (
     beams_on_ambients,
     beams_through_the_bottom,
@@ -58,12 +59,11 @@ from heatsim.problem.warnings import (
     sources_off_their_shapes,
     weak_faces,
 )
-from heatsim.problem.zones import StatisticsRegion, Zones
 from heatsim.scenario import Scenario, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
+    from heatsim_kernels.explicit.enthalpy.surface_tangents import SurfaceTangents
 
 Found = TypeVar("Found")
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.physics.input_rates import Changes, Floats, changes_of, ramps
-from heatsim.physics.sources.beam import MovingBeam
 from heatsim.problem.events import MIN_STEP_SHARE
 from heatsim.problem.explicit_accuracy import InputsInTime, closed, twice
+from heatsim.problem.terms.input_rates import Changes, Floats, changes_of, ramps
+from heatsim.problem.terms.sources.beam import MovingBeam
 
 BEAM_AGE = 0.1  # of the square of a beam's radius over the diffusivity: the age as which its landing counts at least
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.scenario import Scenario
-from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.language.toml.positions import KeyIssue
 
 PROMISED = 1e-4  # of the local heat capacity and conductivity
 MAX_ROUNDING = 1e-3  # of a temperature, or of the range of those given, whichever is more

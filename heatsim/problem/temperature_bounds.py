@@ -16,17 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.physics.boundary_faces import BoundaryFaces, FacePatch
-from heatsim.physics.event_times import discontinuity_times, mark_times
-from heatsim.physics.materials import Range, TemperatureBounds, ambient_temperatures, least_capacity
-from heatsim.physics.sources.power_trace import PowerTrace
-from heatsim.problem.block_powers import BlockMeans
-from heatsim.problem.temperature_sources import TemperatureSources
-from heatsim.problem.volume_sources import SourceTerm
+from heatsim.base.grid import AXES, CellGrid
+from heatsim.problem.media.materials import Range, TemperatureBounds, ambient_temperatures, least_capacity
+from heatsim.problem.terms.block_powers import BlockMeans
+from heatsim.problem.terms.boundary_faces import BoundaryFaces, FacePatch
+from heatsim.problem.terms.event_times import discontinuity_times, mark_times
+from heatsim.problem.terms.sources.power_trace import PowerTrace
+from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.volume_sources import SourceTerm
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.expressions.expression import Value, separate_temperature
-from heatsim.scenario.expressions.ranges import CLOSE, range_of
+from heatsim.scenario.language.expressions.expression import Value, separate_temperature
+from heatsim.scenario.language.expressions.ranges import CLOSE, range_of
 
 MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
 SAMPLES = 65  # times at which inputs are looked at for values that cannot be

@@ -1,7 +1,8 @@
 """Nonlinear problems, in which properties, melting, radiation or coefficients depend on temperature.
 
-What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.enthalpy`), which
-count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, of prescribed temperature.
+What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.explicit.enthalpy`),
+which count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, of prescribed
+temperature.
 
 **Boundary factors.** A coefficient or emissivity that depends on the temperature of its surface is a product of a part
 in x, y, z, t, which `SurfaceConditions` treats as any other, and a factor in T alone. Factors become curves over all
@@ -14,28 +15,28 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.enthalpy import material as kernel
-from heatsim_kernels.enthalpy.coefficients import (
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.enthalpy import material as kernel
+from heatsim_kernels.explicit.enthalpy.coefficients import (
     BoundaryFactors,
     GridLayout,
     NonlinearCoefficients,
     nonlinear_coefficients,
 )
-from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, finest_reference, tabulate
-from heatsim_kernels.enthalpy.pieces import as_table, pieces_through
-from heatsim_kernels.enthalpy.sampling import points_of_curves
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables, finest_reference, tabulate
+from heatsim_kernels.explicit.enthalpy.pieces import as_table, pieces_through
+from heatsim_kernels.explicit.enthalpy.sampling import points_of_curves
 
 from heatsim.errors import ScenarioError
-from heatsim.physics.boundary_faces import BoundaryFaces
-from heatsim.physics.materials import Materials, Range, TemperatureBounds, material_properties
-from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.media.cell_classes import CellClasses
+from heatsim.problem.media.materials import Materials, Range, TemperatureBounds, material_properties
 from heatsim.problem.temperature_bounds import sample_times
+from heatsim.problem.terms.boundary_faces import BoundaryFaces
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.expressions.expression import separate_temperature
-from heatsim.scenario.expressions.ranges import narrow_places
-from heatsim.scenario.toml.positions import Key
-from heatsim.scenario.value_types import Number
+from heatsim.scenario.language.expressions.expression import separate_temperature
+from heatsim.scenario.language.expressions.ranges import narrow_places
+from heatsim.scenario.language.toml.positions import Key
+from heatsim.scenario.language.value_types import Number
 
 FACTOR_POINTS = 2049  # at which a factor is looked at first
 FACTOR_TOLERANCE = 1e-4  # of its local value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels.enthalpy import time_step_limit as nonlinear_limits
-from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
-from heatsim_kernels.stencil.time_step_limit import stable_step
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.enthalpy import time_step_limit as nonlinear_limits
+from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.explicit.time_step_limit import stable_step
 
 from heatsim.errors import ScenarioError
-from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
+from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.scenario import Scenario, find_temperature_dependence
 
 SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay

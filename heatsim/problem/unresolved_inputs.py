@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from heatsim.geometry.axis_cells import centre_values
-from heatsim.geometry.grid import CellGrid
-from heatsim.geometry.space_means import grid_cells, space_means
-from heatsim.physics.boundary_faces import BoundaryFaces
-from heatsim.physics.initial_condition import InitialField
-from heatsim.problem.density_means import mixes
-from heatsim.problem.temperature_sources import TemperatureSources
-from heatsim.problem.volume_sources import VolumeSources
+from heatsim.base.grid import CellGrid
+from heatsim.problem.media.density_means import mixes
+from heatsim.problem.shapes.axis_cells import centre_values
+from heatsim.problem.shapes.space_means import grid_cells, space_means
+from heatsim.problem.terms.boundary_faces import BoundaryFaces
+from heatsim.problem.terms.initial_condition import InitialField
+from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.volume_sources import VolumeSources
 from heatsim.scenario import Scenario
-from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.language.toml.positions import KeyIssue
 
 # share of the whole by which values at centres may be off without a word, cell by cell, and in all
 EVEN, EVEN_IN_ALL = 2e-2, 5e-3

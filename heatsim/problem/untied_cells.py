@@ -10,15 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.heat_ledger import boundary_cells
 
 from heatsim.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heatsim.physics.boundary_faces import FacePatch
     from heatsim.problem.problem import Problem
+    from heatsim.problem.terms.boundary_faces import FacePatch
 
 START = np.zeros(1)  # s: inputs of a steady state do not depend on time
 
@@ -26,8 +26,8 @@ START = np.zeros(1)  # s: inputs of a steady state do not depend on time
 def find_untied_cells(problem: Problem) -> np.ndarray:
     """(nz, ny, nx) the solved cells that no heat reaches from a given temperature. Raises `ScenarioError` where such
     cells are heated, so that there is no steady state."""
-    from heatsim_kernels.multigrid.cpu.network import grow  # compiled for this alone
-    from heatsim_kernels.multigrid.network import APART
+    from heatsim_kernels.solver.cpu.network import grow  # compiled for this alone
+    from heatsim_kernels.solver.network import APART
 
     coefficients = problem.coefficients
     solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity > 0), coefficients.shape)

@@ -14,20 +14,20 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.geometry.floorplans import read_plan
-from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
-from heatsim.geometry.voxelise import covered_volume
-from heatsim.physics.boundary_faces import BoundaryFaces, Points
-from heatsim.physics.event_times import MAX_DISCONTINUITIES, MAX_MARKS, mark_times, switches_too_often
-from heatsim.physics.sources.beam import MovingBeam
-from heatsim.physics.sources.beam_path import BeamPath
-from heatsim.problem.cell_classes import CellClasses
-from heatsim.problem.shape_volumes import exact_volume
-from heatsim.problem.zones import Zones
+from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid
+from heatsim.problem.media.cell_classes import CellClasses
+from heatsim.problem.media.zones import Zones
+from heatsim.problem.shapes.floorplans import read_plan
+from heatsim.problem.shapes.shape_volumes import exact_volume
+from heatsim.problem.shapes.voxelise import covered_volume
+from heatsim.problem.terms.boundary_faces import BoundaryFaces, Points
+from heatsim.problem.terms.event_times import MAX_DISCONTINUITIES, MAX_MARKS, mark_times, switches_too_often
+from heatsim.problem.terms.sources.beam import MovingBeam
+from heatsim.problem.terms.sources.beam_path import BeamPath
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.checks.materials_and_faces import shapes_with_keys
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.sources import GaussianBeam
-from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_VOXEL_ERROR = 0.05  # relative
 MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them

@@ -1,8 +1,8 @@
 """The scenario file: its schema, loading with errors that name file, line and key, safe expressions.
 
-Names are imported when they are first used, so that a part of this package (`heatsim.scenario.base_model`, say) can be
-imported without the rest of it: the boundary kinds in `heatsim.physics.boundary` are made of such parts, and the
-scenario is made of the boundary kinds.
+Names are imported when they are first used, so that a part of this package (`heatsim.scenario.language.base_model`,
+say) can be imported without the rest of it: the boundary kinds in `heatsim.scenario.faces` are made of such parts, and
+the scenario is made of the boundary kinds.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heatsim.scenario.checks.cross_block import find_warnings
-    from heatsim.scenario.expressions.expression import Expression
-    from heatsim.scenario.expressions.parser import ExpressionError
+    from heatsim.scenario.language.expressions.expression import Expression
+    from heatsim.scenario.language.expressions.parser import ExpressionError
     from heatsim.scenario.loading import load, load_again, loads
     from heatsim.scenario.model import (
         Scenario,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from heatsim.scenario.reference.starter_template import starter
 
 _HOMES = {
-    "Expression": "expressions.expression",
-    "ExpressionError": "expressions.parser",
+    "Expression": "language.expressions.expression",
+    "ExpressionError": "language.expressions.parser",
     "Scenario": "model",
     "find_losses": "model",
     "find_material_dependence": "model",

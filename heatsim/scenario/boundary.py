@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
 
 from pydantic import Discriminator, Field, Tag
 
-from heatsim.physics.boundary.condition import FaceCondition
-from heatsim.physics.boundary.convection import Convection
-from heatsim.physics.boundary.fixed import Fixed
-from heatsim.physics.boundary.flux import Flux
-from heatsim.physics.boundary.insulated import Insulated
-from heatsim.physics.boundary.periodic import Periodic
-from heatsim.physics.boundary.radiation import Radiation
-from heatsim.scenario.base_model import ScenarioBlock, kind_tag
-from heatsim.scenario.toml.positions import Key
+from heatsim.scenario.faces.condition import FaceCondition
+from heatsim.scenario.faces.convection import Convection
+from heatsim.scenario.faces.fixed import Fixed
+from heatsim.scenario.faces.flux import Flux
+from heatsim.scenario.faces.insulated import Insulated
+from heatsim.scenario.faces.periodic import Periodic
+from heatsim.scenario.faces.radiation import Radiation
+from heatsim.scenario.language.base_model import ScenarioBlock, kind_tag
+from heatsim.scenario.language.toml.positions import Key
 
 FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
 FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")

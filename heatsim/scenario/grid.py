@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, require_one_of
-from heatsim.scenario.toml.messages import validation_error, validation_error_at
-from heatsim.scenario.value_types import Number, numbers, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock, require_one_of
+from heatsim.scenario.language.toml.messages import validation_error, validation_error_at
+from heatsim.scenario.language.value_types import Number, numbers, quantity
 
 MAX_CELLS = 2**36  # 256 GiB a float32 state; more is a typing error
 SAME_LENGTH = 1e-9  # relative: sums of decimal fractions round

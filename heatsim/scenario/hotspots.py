@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.value_types import Number, numbers, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.value_types import Number, numbers, quantity
 
 MAX_FRAMES = 100
 

@@ -10,15 +10,15 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from heatsim.errors import Issue, RequestError, ScenarioError
-from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
+from heatsim.scenario.language.base_model import MAX_ERRORS, is_tag
+from heatsim.scenario.language.toml.document import parse_document, read_text
+from heatsim.scenario.language.toml.positions import Key, ScenarioOrigin, SourcePositions
+from heatsim.scenario.language.value_types import ValidationContext
 from heatsim.scenario.material_library import chosen_materials, find_in_library, find_library_materials, library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.parameters import substitute_parameters
 from heatsim.scenario.quantity import find_quantity, in_keys_of_heat
-from heatsim.scenario.toml.document import parse_document, read_text
-from heatsim.scenario.toml.positions import Key, ScenarioOrigin, SourcePositions
-from heatsim.scenario.value_types import ValidationContext
 
 
 def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:

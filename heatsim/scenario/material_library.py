@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
+from heatsim.base.quantity import ABSOLUTE_ZERO
 from heatsim.errors import ScenarioError
-from heatsim.quantity import ABSOLUTE_ZERO
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.expressions.expression import Expression
+from heatsim.scenario.language.toml.document import parse_document, read_text
+from heatsim.scenario.language.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
+from heatsim.scenario.language.value_types import NAME, ValidationContext, file_name
 from heatsim.scenario.material_names import find_name, is_choice
 from heatsim.scenario.materials import AnyMaterial, DiffusionMaterial, Material, PropertyTable, Temperature
-from heatsim.scenario.toml.document import parse_document, read_text
-from heatsim.scenario.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
-from heatsim.scenario.toml.positions import Key, KeyIssue
-from heatsim.scenario.value_types import NAME, ValidationContext, file_name
 
 PROPERTIES = ("conductivity", "density", "heat_capacity", "latent")
 

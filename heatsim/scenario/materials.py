@@ -9,10 +9,10 @@ from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, form_tag, require_one_of, table_tag
-from heatsim.scenario.expressions.expression import Expression, depends_on
-from heatsim.scenario.toml.messages import quote, validation_error
-from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
+from heatsim.scenario.language.base_model import ScenarioBlock, form_tag, require_one_of, table_tag
+from heatsim.scenario.language.expressions.expression import Expression, depends_on
+from heatsim.scenario.language.toml.messages import quote, validation_error
+from heatsim.scenario.language.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
 
 MAX_MATERIALS = 255  # a cell's material is one byte
 _ZERO = re.compile(r"\s*0+(\.0*)?(\s+\S.*)?$")  # with a unit or without

@@ -8,12 +8,15 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from heatsim.base.quantity import Quantity
+from heatsim.base.shown import as_html, as_text
 from heatsim.errors import Issue
-from heatsim.quantity import Quantity
-from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
+from heatsim.scenario.language.value_types import WITH_UNIT, ValidationContext, text
 from heatsim.scenario.material_library import MaterialEntry, find_library_materials
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName, Void, split_off_voids
 from heatsim.scenario.output import Output
@@ -24,9 +27,6 @@ from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.stop import Stop
 from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
-from heatsim.scenario.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
-from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
-from heatsim.shown import as_html, as_text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -137,7 +137,7 @@ class Scenario(ScenarioBlock):
         return self._origin.warnings
 
     def facts(self) -> tuple[str, dict[str, str]]:
-        """A title and values by name: see `heatsim.shown`."""
+        """A title and values by name: see `heatsim.base.shown`."""
         output, steady = self.output, self.time.is_steady
         recorded = {
             "slices": [each.name for each in output.slices],

@@ -7,13 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.regions import Point, Shape
-from heatsim.scenario.results import Result
-from heatsim.scenario.schedules import Recorded, Schedule
-from heatsim.scenario.toml.messages import found, quote, validation_error
-from heatsim.scenario.units import in_unit
-from heatsim.scenario.value_types import (
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.messages import found, quote, validation_error
+from heatsim.scenario.language.units import in_unit
+from heatsim.scenario.language.value_types import (
     FLAG,
     MATERIAL,
     NAME,
@@ -25,6 +22,9 @@ from heatsim.scenario.value_types import (
     temperature,
     temperatures,
 )
+from heatsim.scenario.regions import Point, Shape
+from heatsim.scenario.results import Result
+from heatsim.scenario.schedules import Recorded, Schedule
 
 Name = Annotated[str, NAME]
 HISTORY_FIELDS = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been

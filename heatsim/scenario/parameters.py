@@ -8,11 +8,11 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from heatsim.scenario.expressions.expression import Expression, ExpressionError
-from heatsim.scenario.expressions.parser import FUNCTIONS, VARIABLES
-from heatsim.scenario.toml.messages import found, quote
-from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.units import UnitError, convert, parse_unit, split_quantity, to_float
+from heatsim.scenario.language.expressions.expression import Expression, ExpressionError
+from heatsim.scenario.language.expressions.parser import FUNCTIONS, VARIABLES
+from heatsim.scenario.language.toml.messages import found, quote
+from heatsim.scenario.language.toml.positions import KeyIssue
+from heatsim.scenario.language.units import UnitError, convert, parse_unit, split_quantity, to_float
 
 # Keys whose strings are names, words or files, and never formulas.
 TEXTS = frozenset(

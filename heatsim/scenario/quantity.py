@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from heatsim.quantity import Quantity
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.toml.messages import found, quote, validation_error
-from heatsim.scenario.toml.positions import Key, KeyIssue
-from heatsim.scenario.units import UnitError, parse_unit
-from heatsim.scenario.value_types import ValidationContext, ValueType, text
+from heatsim.base.quantity import Quantity
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.messages import found, quote, validation_error
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
+from heatsim.scenario.language.units import UnitError, parse_unit
+from heatsim.scenario.language.value_types import ValidationContext, ValueType, text
 
 _TAKEN = frozenset(
     [

@@ -8,11 +8,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.grid import Corner
-from heatsim.scenario.toml.messages import validation_error
-from heatsim.scenario.value_types import (
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.expressions.expression import Expression
+from heatsim.scenario.language.toml.messages import validation_error
+from heatsim.scenario.language.value_types import (
     LABEL,
     MATERIAL,
     Number,

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.toml.messages import found, validation_error
-from heatsim.scenario.value_types import NAME, Number, ValidationContext, ValueType, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.messages import found, validation_error
+from heatsim.scenario.language.value_types import NAME, Number, ValidationContext, ValueType, quantity
 
 SAMPLES = 200  # rows of results.csv of a result over time, if its `every` is left out
 STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, form_tag
-from heatsim.scenario.csv_file import CsvError, read_csv
-from heatsim.scenario.toml.messages import validation_error, validation_error_at
-from heatsim.scenario.value_types import Number, file_name, numbers, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock, form_tag
+from heatsim.scenario.language.csv_file import CsvError, read_csv
+from heatsim.scenario.language.toml.messages import validation_error, validation_error_at
+from heatsim.scenario.language.value_types import Number, file_name, numbers, quantity
 
 MAX_TIMES = 1_000_000
 MAX_PER_DECADE = 10_000

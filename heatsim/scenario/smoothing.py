@@ -7,9 +7,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, require_one_of
-from heatsim.scenario.toml.messages import validation_error
-from heatsim.scenario.value_types import Number, numbers, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock, require_one_of
+from heatsim.scenario.language.toml.messages import validation_error
+from heatsim.scenario.language.value_types import Number, numbers, quantity
 
 MAX_MASK_WIDTH = 31  # weights of a mask along an axis, as the kernels have it
 

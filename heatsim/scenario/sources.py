@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
-from heatsim.scenario.expressions.expression import Expression, ExpressionError, depends_on
 from heatsim.scenario.grid import LENGTH
+from heatsim.scenario.language.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
+from heatsim.scenario.language.expressions.expression import Expression, ExpressionError, depends_on
+from heatsim.scenario.language.toml.messages import validation_error, validation_error_at
+from heatsim.scenario.language.units import in_unit
+from heatsim.scenario.language.value_types import MATERIAL, NAME, Number, file_name, quantity, temperature
 from heatsim.scenario.regions import ArrayFile, Shape
-from heatsim.scenario.toml.messages import validation_error, validation_error_at
-from heatsim.scenario.units import in_unit
-from heatsim.scenario.value_types import MATERIAL, NAME, Number, file_name, quantity, temperature
 
 FRACTION = Number("1", above=0, most=1)
 HALF = Number("1", above=0, most=2)

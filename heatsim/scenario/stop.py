@@ -10,9 +10,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, require_one_of
-from heatsim.scenario.toml.messages import found, validation_error
-from heatsim.scenario.value_types import Number, ValidationContext, ValueType, quantity
+from heatsim.scenario.language.base_model import ScenarioBlock, require_one_of
+from heatsim.scenario.language.toml.messages import found, validation_error
+from heatsim.scenario.language.value_types import Number, ValidationContext, ValueType, quantity
 
 CHECKS_A_RUN = 200  # how often the condition is looked at, if that is not said
 STATISTICS = ("min", "max", "mean")

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from heatsim.errors import RequestError
-from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.messages import found, validation_error, validation_error_at
+from heatsim.scenario.language.value_types import Number, ValidationContext, ValueType, file_name, quantity
 from heatsim.scenario.sweep_axes import axis_of_table
-from heatsim.scenario.toml.messages import found, validation_error, validation_error_at
-from heatsim.scenario.value_types import Number, ValidationContext, ValueType, file_name, quantity
 
 
 def _check(value: Any, context: ValidationContext) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 import tomli_w
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.scenario.csv_file import CsvError, read_csv
-from heatsim.scenario.units import split_quantity
+from heatsim.scenario.language.csv_file import CsvError, read_csv
+from heatsim.scenario.language.units import split_quantity
 
 # A number, one with a unit as "2 mm", a word such as the name of a material, or a list: of these last two only where
 # the name is a key with dots.

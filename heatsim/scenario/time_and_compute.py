@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from heatsim_kernels.stencil import CUDA_STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS
 from pydantic import ConfigDict, Field, model_validator
 
-from heatsim.methods import METHODS, Method
-from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.toml.messages import quote, validation_error_at
-from heatsim.scenario.value_types import Number, quantity
+from heatsim.base.methods import METHODS, Method
+from heatsim.scenario.language.base_model import ScenarioBlock
+from heatsim.scenario.language.toml.messages import quote, validation_error_at
+from heatsim.scenario.language.value_types import Number, quantity
 
 SECONDS = Number("s", above=0)
 TOLERANCE = Number("a share of the range of temperatures", least=1e-10, most=0.1)

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from heatsim_kernels.runtime.log import log
+from heatsim_kernels.device.log import log
 
-from heatsim.integrators.step_control import require_finite
 from heatsim.simulation.memory_estimate import checkpoint_bytes
+from heatsim.solve.integrators.step_control import require_finite
 from heatsim.store.checkpoints import Checkpoint, write_checkpoint
 
 if TYPE_CHECKING:
-    from heatsim.integrators.integrator import StepControl
+    from heatsim.output.recorders import Recorder
+    from heatsim.output.recorders.writer import Writer
     from heatsim.problem import Problem
-    from heatsim.recorders import Recorder
-    from heatsim.recorders.writer import Writer
     from heatsim.scenario import Scenario
-    from heatsim.simulation.state import State
     from heatsim.simulation.stop_criterion import StopCriterion
+    from heatsim.solve.integrators.integrator import StepControl
+    from heatsim.solve.state import State
     from heatsim.store.folder import RunFolder
 
 DEFAULT_SECONDS = 600.0  # of wall time between checkpoints, in runs that seem to take twice as long

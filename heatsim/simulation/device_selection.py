@@ -9,12 +9,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
-from heatsim.ranks import joined_ranks
 from heatsim.scenario import Scenario, find_material_dependence
 from heatsim.simulation.free_resources import free_memory
+from heatsim.solve.ranks import joined_ranks
 
 if TYPE_CHECKING:
-    from heatsim.ranks.parts import Ranks
+    from heatsim.solve.ranks.parts import Ranks
 
 MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 MIN_GPU_CELLS = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
@@ -38,7 +38,7 @@ def gpu_name() -> str:
         except OSError:
             raise NoGpuError(f"no CUDA GPU: the NVIDIA driver is not installed. {_GPU_HINT}") from None
     try:
-        from heatsim_kernels.runtime.cuda import api
+        from heatsim_kernels.device.cuda import api
     except ImportError:
         raise NoGpuError(f"no CUDA support: numba-cuda is not installed. {_GPU_HINT}") from None
     try:
@@ -54,7 +54,7 @@ def require_memory(choice: DeviceChoice, needed: int) -> None:
     """Raise `HeatsimError` if the device has not the bytes that a run needs; nothing has been allocated by then."""
     ranks = joined_ranks()
     if choice.device == "cuda":
-        from heatsim_kernels.runtime.cuda import api
+        from heatsim_kernels.device.cuda import api
 
         free, what = float(api.memory()[0]), "free on the GPU"
         if ranks is not None:
@@ -91,8 +91,8 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
     "auto" takes a GPU if one works and the grid is worth it. Raises `NoGpuError` when a GPU is demanded and missing,
     `ScenarioError` when the kernel named does not run on the device named, or does not fit the GPU there is.
     """
-    from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-    from heatsim_kernels.stencil import CUDA_STEPPERS
+    from heatsim_kernels.explicit import CUDA_STEPPERS
+    from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 
     ranks = joined_ranks()
     if ranks is not None:
@@ -179,8 +179,8 @@ def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
 
 def _shared_memory(scenario: Scenario, kernel: str) -> tuple[int, int]:
     """Bytes of shared memory that a block of the kernel needs at least, and that the GPU has for one."""
-    from heatsim_kernels.runtime.cuda.api import shared_memory
-    from heatsim_kernels.stencil.cuda.tile_tuning import min_shared_bytes
+    from heatsim_kernels.device.cuda.api import shared_memory
+    from heatsim_kernels.explicit.cuda.tile_tuning import min_shared_bytes
 
     return min_shared_bytes(kernel, scenario.compute.precision), shared_memory()
 

@@ -6,16 +6,16 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from heatsim.integrators import integrator_of, make_field
-from heatsim.integrators.step_control import count_steps
 from heatsim.simulation.memory_estimate import disk_bytes, run_bytes
 from heatsim.simulation.periodic_state import EXPECTED_PERIODS
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import integrator_of, make_field
+from heatsim.solve.integrators.step_control import count_steps
+from heatsim.solve.state import State
 
 if TYPE_CHECKING:
-    from heatsim.integrators.auto import Recommendation
     from heatsim.problem import Problem
     from heatsim.simulation.device_selection import DeviceChoice
+    from heatsim.solve.integrators.auto import Recommendation
 
 
 def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation | None) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.integrators.growth import at_rest, foreseen_growth, seeds_refusal
-from heatsim.methods import DEFAULT_TOLERANCE
+from heatsim.base.methods import DEFAULT_TOLERANCE
+from heatsim.solve.integrators.growth import at_rest, foreseen_growth, seeds_refusal
 
 if TYPE_CHECKING:
     from heatsim.errors import Issue

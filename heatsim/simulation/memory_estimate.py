@@ -9,11 +9,11 @@ import numpy as np
 from heatsim_kernels.field.region_reductions import CELL_BYTES
 from heatsim_kernels.field.time_statistics import bytes_a_cell
 
-from heatsim.methods import EULER
-from heatsim.recorders.derived_fields import DERIVED_FIELDS
+from heatsim.base.methods import EULER
+from heatsim.base.threads import thread_count
+from heatsim.output.recorders.derived_fields import DERIVED_FIELDS
 from heatsim.scenario import find_material_dependence, find_temperature_dependence
 from heatsim.scenario.output import HISTORY_FIELDS
-from heatsim.threads import thread_count
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem

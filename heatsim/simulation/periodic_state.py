@@ -13,15 +13,15 @@ from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.runtime.log import log
+from heatsim_kernels.device.log import log
 
+from heatsim.base.methods import DEFAULT_TOLERANCE
 from heatsim.errors import NotSettledError
-from heatsim.integrators import make_field, start_integrator
-from heatsim.integrators.step_control import require_finite
-from heatsim.methods import DEFAULT_TOLERANCE
 from heatsim.problem import Problem
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, ProgressCallback, stops
+from heatsim.solve.integrators import make_field, start_integrator
+from heatsim.solve.integrators.step_control import require_finite
+from heatsim.solve.state import State
 
 MAX_PERIODS = 60
 EXPECTED_PERIODS = 8  # that a search takes, about: 4 to 12 for walls, ground and radiating faces

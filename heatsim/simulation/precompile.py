@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from heatsim_kernels.runtime import compile_watch
-from heatsim_kernels.runtime.cpu.compilation import import_compiler_without_scipy
+from heatsim_kernels.device import compile_watch
+from heatsim_kernels.device.cpu.compilation import import_compiler_without_scipy
 
+from heatsim.base.methods import METHODS
 from heatsim.errors import HeatsimError
-from heatsim.integrators import INTEGRATORS
-from heatsim.methods import METHODS
 from heatsim.simulation.run import run_scenario
+from heatsim.solve.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -82,7 +82,7 @@ def watch_compiling(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def kernel_name(module: str) -> str:
-    """The module of a kernel in words: "stencil: fused pass" for `heatsim_kernels.stencil.cpu.fused_pass`."""
+    """The module of a kernel in words: "stencil: fused pass" for `heatsim_kernels.explicit.cpu.fused_pass`."""
     _, *rooms, last = module.split(".")
     return ": ".join(part.replace("_", " ") for part in (*rooms[:1], last))
 

@@ -6,16 +6,16 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heatsim.base.methods import METHODS
 from heatsim.errors import HeatsimError
-from heatsim.integrators import auto, make_field
-from heatsim.integrators.euler import with_explicit_steps
-from heatsim.integrators.integrator import StepCost
-from heatsim.methods import METHODS
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import auto, make_field
+from heatsim.solve.integrators.euler import with_explicit_steps
+from heatsim.solve.integrators.integrator import StepCost
+from heatsim.solve.state import State
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario

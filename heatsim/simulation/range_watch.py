@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from heatsim.scenario.model import find_material_dependence
 
 if TYPE_CHECKING:
-    from heatsim.simulation.state import State
+    from heatsim.solve.state import State
 
 MAX_SHARE = 0.02  # of the time of a run, for looks
 OVERSHOOT = 0.1  # of a range that is sure, by which solvers may pass it for a while: the last values go on there

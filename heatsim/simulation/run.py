@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
-from heatsim_kernels.runtime.log import log
+from heatsim_kernels.device.log import log
 
+from heatsim.base.atomic import write_atomically
+from heatsim.base.quantity import Quantity
+from heatsim.base.shown import Shown
 from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.integrators import auto, integrator_of, make_field
-from heatsim.pictures.closing import draw_closing_pictures
+from heatsim.output.pictures.closing import draw_closing_pictures
+from heatsim.output.recorders import TABLES, make_recorders
+from heatsim.output.recorders.timings import Timings
+from heatsim.output.recorders.writer import Writer
 from heatsim.problem import Problem, build_problem
-from heatsim.quantity import Quantity
-from heatsim.ranks import joined_ranks
-from heatsim.recorders import TABLES, make_recorders
-from heatsim.recorders.timings import Timings
-from heatsim.recorders.writer import Writer
-from heatsim.shown import Shown
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint, request_digest
 from heatsim.simulation.growth_warnings import growth_warnings
@@ -35,10 +34,11 @@ from heatsim.simulation.preparing import for_wider_range, prepare
 from heatsim.simulation.range_watch import RangeLeft
 from heatsim.simulation.run_info import describe_outcome, describe_run, found_values, seconds_of
 from heatsim.simulation.slow_warnings import slow_warnings
-from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, simulate
-from heatsim.store.atomic import write_atomically
+from heatsim.solve.integrators import auto, integrator_of, make_field
+from heatsim.solve.ranks import joined_ranks
+from heatsim.solve.state import State
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint, write_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
@@ -47,8 +47,8 @@ from heatsim.store.series import complete_series, require_snapshots
 if TYPE_CHECKING:
     import xarray
 
+    from heatsim.output.viewer.page import Embedded
     from heatsim.scenario import Scenario
-    from heatsim.viewer.page import Embedded
 
 WarningCallback = Callable[[Sequence[Issue]], None]
 
@@ -62,7 +62,7 @@ class Run(Shown):
     warnings: tuple[str, ...] = ()
 
     def facts(self) -> tuple[str, dict[str, str]]:
-        """A title and values by name: see `heatsim.shown`."""
+        """A title and values by name: see `heatsim.base.shown`."""
         info = self.info
         reached = "the steady state" if info.get("time") is None else f"t = {info['time']:g} s"
         units, found = info.get("result_units", {}), info.get("results", {})
@@ -82,7 +82,7 @@ class Run(Shown):
 
     def picture(self) -> bytes | None:
         """The overview of the run, where it has snapshots."""
-        from heatsim.pictures.closing import overview_picture
+        from heatsim.output.pictures.closing import overview_picture
 
         try:
             return overview_picture(RunFolder.open(self.path))
@@ -94,9 +94,9 @@ class Run(Shown):
 
         Raises `heatsim.errors.HeatsimError` where there is no snapshot that can be read, or no such field in them.
         """
+        from heatsim.output.viewer.frames import FrameSource
+        from heatsim.output.viewer.page import Embedded, make_page
         from heatsim.store.field_reader import FieldReader
-        from heatsim.viewer.frames import FrameSource
-        from heatsim.viewer.page import Embedded, make_page
 
         source = FrameSource(FieldReader(RunFolder.open(self.path)), field)
         return Embedded(make_page(source, log.warning, lambda part: None)[0], height)
@@ -163,14 +163,14 @@ def _rank_warnings(problem: Problem, on_gpus: bool) -> Iterator[Issue]:
     if ranks is None:
         return
     if problem.scenario.time.solves:
-        from heatsim_kernels.multigrid.slabs import plan_slabs
+        from heatsim_kernels.solver.slabs import plan_slabs
 
         grid, wraps = problem.grid, problem.coefficients.periodic[2]
         if ranks.size > 1 and plan_slabs(grid.shape, ranks.size, wraps) is None:
             message = f"the first of {ranks.size} ranks computes alone: so few cells, or planes along z, are not cut"
             yield problem.scenario.issue_at(("grid", "cells"), message, "start fewer ranks")
         return
-    from heatsim.ranks.field import predicted_speedup
+    from heatsim.solve.ranks.field import predicted_speedup
 
     gpus = ranks.gpus() if on_gpus else None
     speedup = predicted_speedup(problem.coefficients, problem.dtype, ranks.size, numba.get_num_threads(), gpus)

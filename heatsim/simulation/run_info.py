@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim.integrators import auto
+from heatsim.base.version import __version__
+from heatsim.output.recorders.results import found_results, result_units
+from heatsim.output.recorders.timings import Timings
 from heatsim.problem import Problem
-from heatsim.ranks import joined_ranks
-from heatsim.recorders.results import found_results, result_units
-from heatsim.recorders.timings import Timings
 from heatsim.simulation import device_selection
 from heatsim.simulation.over_time import OverTime
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import auto
+from heatsim.solve.ranks import joined_ranks
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import read_hotspots, read_last_row
-from heatsim.version import __version__
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario

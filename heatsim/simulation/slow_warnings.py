@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from heatsim.errors import Issue
 
 if TYPE_CHECKING:
-    from heatsim.integrators.auto import Recommendation
     from heatsim.problem import Problem
+    from heatsim.solve.integrators.auto import Recommendation
 
 LONG, VERY_LONG = 3600.0, 86400.0  # s: a longer run is warned of if another way is far shorter; or always
 SHORTER = 0.1  # times as long: another way that is far shorter

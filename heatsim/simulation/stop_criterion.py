@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from heatsim.methods import DEFAULT_TOLERANCE
+from heatsim.base.methods import DEFAULT_TOLERANCE
 from heatsim.scenario.results import ResultSubject
 from heatsim.scenario.stop import Clause, Stop
-from heatsim.simulation.state import State
+from heatsim.solve.state import State
 
 PARTS = 16  # of the interval of `steady_rate`, in each of which no cell may change faster
 

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators import start_integrator
-from heatsim.integrators.step_control import require_finite
+from heatsim.output.recorders import Recorder
+from heatsim.output.recorders.probes import problem_probe_weights
+from heatsim.output.recorders.timings import Timings as Timings
 from heatsim.problem import Problem
-from heatsim.recorders import Recorder
-from heatsim.recorders.probes import problem_probe_weights
-from heatsim.recorders.timings import Timings as Timings
-from heatsim.simulation.ledger import require_energy
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.range_watch import RangeWatch
-from heatsim.simulation.state import State
-from heatsim.simulation.state_checks import require_steady_state
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.watched_steps import WatchedSteps
+from heatsim.solve.integrators import start_integrator
+from heatsim.solve.integrators.step_control import require_finite
+from heatsim.solve.ledger import require_energy
+from heatsim.solve.state import State
+from heatsim.solve.state_checks import require_steady_state
 
 if TYPE_CHECKING:
-    from heatsim.integrators.integrator import StepControl
     from heatsim.simulation.checkpointing import Checkpointing
+    from heatsim.solve.integrators.integrator import StepControl
 
 
 @dataclass(frozen=True)

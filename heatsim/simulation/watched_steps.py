@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from heatsim.integrators import start_integrator
-from heatsim.methods import DEFAULT_TOLERANCE
-from heatsim.recorders.quantities import QuantityReader
+from heatsim.base.methods import DEFAULT_TOLERANCE
+from heatsim.output.recorders.quantities import QuantityReader
 from heatsim.simulation.over_time import OverTime, Sample, top_of_parabola
+from heatsim.solve.integrators import start_integrator
 
 if TYPE_CHECKING:
-    from heatsim.integrators.integrator import SavedState
-    from heatsim.simulation.state import State
     from heatsim.simulation.stop_criterion import StopCriterion
+    from heatsim.solve.integrators.integrator import SavedState
+    from heatsim.solve.state import State
 
 MAX_BEND = 1e-4  # of the range of a number: by how much a look may be off the line through the two before it
 MAX_STEPS_BETWEEN = 100  # steps of explicit Euler between two looks

@@ -10,8 +10,8 @@ from typing import Any
 
 from PIL import Image
 
+from heatsim.base.atomic import temporary_name, write_atomically
 from heatsim.errors import RequestError
-from heatsim.store.atomic import temporary_name, write_atomically
 
 MOVIE_FORMATS = ("gif", "webp", "mp4")
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
+from heatsim.base.atomic import atomic_file
 from heatsim.errors import RunFolderError
-from heatsim.store.atomic import atomic_file
 from heatsim.store.chunks import FAST, Compression, read_block
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import HDF5_ERRORS, add_packed, new_hdf5, plain_dataset

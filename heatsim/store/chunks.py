@@ -19,7 +19,7 @@ from typing import Any, Literal
 import h5py
 import numpy as np
 
-from heatsim.threads import in_threads, step_back
+from heatsim.base.threads import in_threads, step_back
 
 isal_zlib: Any
 try:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
+from heatsim.base.grid import CellGrid
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RequestError, RunFolderError
-from heatsim.geometry.grid import CellGrid
-from heatsim.quantity import Quantity
 from heatsim.store.chunks import read_block
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import open_own, read_quantity

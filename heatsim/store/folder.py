@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from heatsim.base.atomic import temporary_name, write_atomically
+from heatsim.base.quantity import Quantity
 from heatsim.errors import RunFolderError
-from heatsim.quantity import Quantity
-from heatsim.store.atomic import temporary_name, write_atomically
 
 MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
 LAYOUT = 1

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
+from heatsim.base.atomic import AtomicFile, atomic_file
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
-from heatsim.quantity import Quantity
-from heatsim.store.atomic import AtomicFile, atomic_file
 from heatsim.store.chunks import FAST, Compression, create_packed, write_chunks
 
 _QUANTITY = "quantity"  # the attribute of a file that names its field, where that is no temperature

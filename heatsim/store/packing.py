@@ -17,7 +17,7 @@ from typing import Literal
 import h5py
 import numpy as np
 
-from heatsim.store.atomic import atomic_file
+from heatsim.base.atomic import atomic_file
 from heatsim.store.chunks import CHUNK_BYTES, chunk_shape, create_packed, write_chunks
 from heatsim.store.field_reader import FieldReader, SnapshotHeader
 from heatsim.store.hdf5 import (

@@ -16,9 +16,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from heatsim.base.grid import CellGrid
+from heatsim.base.quantity import with_powers
 from heatsim.errors import InputFileError
-from heatsim.geometry.grid import CellGrid
-from heatsim.quantity import with_powers
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import (
     VirtualVariable,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from heatsim.store.atomic import atomic_file, write_atomically
+from heatsim.base.atomic import atomic_file, write_atomically
 from heatsim.store.chunks import FAST, Compression
 from heatsim.store.hdf5 import VirtualVariable, add_packed, empty_layout, find_dataset, new_hdf5, plain_dataset
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from heatsim.quantity import Quantity
+from heatsim.base.quantity import Quantity
 from heatsim.store.chunks import FAST, Compression
 from heatsim.store.hdf5 import (
     add_axis,

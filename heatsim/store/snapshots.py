@@ -11,8 +11,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.quantity import Quantity
+from heatsim.base.grid import CellGrid
+from heatsim.base.quantity import Quantity
 from heatsim.store.chunks import FAST, Compression, read_block
 from heatsim.store.hdf5 import (
     ENDS,

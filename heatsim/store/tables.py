@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.base.atomic import write_atomically
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RunFolderError
-from heatsim.quantity import Quantity
-from heatsim.store.atomic import write_atomically
 
 
 class CsvTable:

@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from heatsim.geometry.grid import CellGrid
+from heatsim.base.grid import CellGrid
 from heatsim.store.chunks import CHUNK_BYTES
 from heatsim.store.hdf5 import (
     VirtualVariable,

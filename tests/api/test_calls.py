@@ -18,10 +18,11 @@ import pytest
 from helpers.in_turn import in_turn
 
 import heatsim
-from heatsim import arguments, errors
+from heatsim import errors
 from heatsim.errors import Issue
-from heatsim.impedance.responses import ThermalImpedance
+from heatsim.simulation import arguments
 from heatsim.simulation.time_loop import LiveValues
+from heatsim.studies.impedance.responses import ThermalImpedance
 
 # A slab in air, whose film is a parameter.
 SLAB = """\
@@ -222,7 +223,11 @@ def test_evaluate_has_the_bits_of_the_run_and_neither_pictures_nor_fields(
         raise AssertionError("a field, a picture or a checkpoint was written")
 
     assert (tmp_path / "kept" / "checkpoint.h5").is_file()
-    names = "recorders.snapshots.write_snapshot", "recorders.slices.draw_frames", "simulation.checkpointing.fingerprint"
+    names = (
+        "output.recorders.snapshots.write_snapshot",
+        "output.recorders.slices.draw_frames",
+        "simulation.checkpointing.fingerprint",
+    )
     for name in (*(f"heatsim.{each}" for each in names), "os.fsync"):  # it does not wait for the disk either
         monkeypatch.setattr(name, refuse)
     assert heatsim.evaluate(slab, {"h": 12.5}, overrides=snapshots) == kept

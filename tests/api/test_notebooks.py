@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import heatsim
-from heatsim import progress
-from heatsim.impedance.responses import ThermalImpedance
-from heatsim.sweeps.gradients import Gradient
+from heatsim.simulation import progress
+from heatsim.studies.impedance.responses import ThermalImpedance
+from heatsim.studies.sweeps.gradients import Gradient
 
 QUICK_START = Path(__file__).parents[2] / "scenarios" / "quick_start.toml"
 

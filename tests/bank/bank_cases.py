@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.filter_bank import Epilogue
+from heatsim_kernels.field.filter_bank import Epilogue
 from helpers.arrays import same_bits
 
 Pair = tuple[int, int]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from bank_cases import Bank
-from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
+from heatsim_kernels.field.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
 
 ON_CUDA = [name for name, devices in BANK_KERNELS.items() if "cuda" in devices]
 # Tiles that stand out over the image on every side, and tiles that meet.

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from bank_cases import Bank, expected, random_banks, tolerance
-from heatsim_kernels.filter_bank import BANK_KERNELS, Epilogue, filter_bank
+from heatsim_kernels.field.filter_bank import BANK_KERNELS, Epilogue, filter_bank
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 

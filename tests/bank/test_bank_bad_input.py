@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
+from heatsim_kernels.field.filter_bank import Epilogue, filter_bank, max_pool, relu
 from helpers.in_turn import in_turn
 
 IMAGES = np.zeros((1, 2, 8, 9), np.float32)

@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
-from heatsim_kernels.filter_bank import BANK_KERNELS
-from heatsim_kernels.filter_bank.geometry import Pool, geometry
+from heatsim_kernels.field.filter_bank import BANK_KERNELS
+from heatsim_kernels.field.filter_bank.geometry import Pool, geometry
 from helpers.in_turn import in_turn
 from helpers.ptx import compile_to_ptx
 from numba import config, types
@@ -35,14 +35,14 @@ TRIED = [
 def compiled(kernel: str, name: str) -> tuple[str, str, tuple[int, int]]:
     """PTX, the assembler's report and the launch bounds of a kernel."""
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
-    from heatsim_kernels.filter_bank.cuda.block import BankConfiguration, Sizes
-    from heatsim_kernels.runtime.cuda.compilation import _assembled
+    from heatsim_kernels.device.cuda.compilation import _assembled
+    from heatsim_kernels.field.filter_bank.cuda.block import BankConfiguration, Sizes
 
     filters, mask, stride, pool, precision, capability = VARIANTS[name]
     shape = geometry((1, 4, 64, 64), (filters, 4, mask, mask), stride, 1, pool)
     structure, module = (
         BankConfiguration.of(shape, precision, relu=True),
-        import_module(f"heatsim_kernels.filter_bank.{'cuda' if kernel == 'register' else 'ladder'}.{kernel}"),
+        import_module(f"heatsim_kernels.field.filter_bank.{'cuda' if kernel == 'register' else 'ladder'}.{kernel}"),
     )
     block = module.block(structure)
     assert block.fits(structure)
@@ -76,7 +76,7 @@ def test_a_bank_kernel_computes_in_its_own_precision_with_fused_steps_alone(kern
 
 
 def test_relu_and_max_pooling_compile_and_stay_in_float32() -> None:
-    from heatsim_kernels.filter_bank.cuda import bank
+    from heatsim_kernels.field.filter_bank.cuda import bank
 
     reals, count = types.float32[::1], types.uint32
     extents = types.NamedTuple((count, count, count, count, types.uint64), bank.Extents)

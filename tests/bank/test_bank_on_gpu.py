@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bank_cases import Bank, same_numbers
-from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
+from heatsim_kernels.field.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
 from helpers.arrays import FLOATS, same_bits
 
 pytestmark = pytest.mark.gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from bank_cases import Bank, maxima
-from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
+from heatsim_kernels.field.filter_bank import Epilogue, filter_bank, max_pool, relu
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import simulate_banks
-from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
+from heatsim_kernels.field.filter_bank import filter_bank, max_pool, relu
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn

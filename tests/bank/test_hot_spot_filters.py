@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels.filter_bank import filter_bank
+from heatsim_kernels.field.filter_bank import filter_bank
 
-from heatsim.hotspots.filters import sobel
+from heatsim.output.hotspots.filters import sobel
 
 Y, X = np.meshgrid(np.arange(-60.0, 61.0), np.arange(-60.0, 61.0), indexing="ij")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.bench.convolution import cuda_launches, kernels, problems, theory
-from heatsim.bench.convolution.problems import ConvolutionProblem, data
+from heatsim.studies.bench.convolution import cuda_launches, kernels, problems, theory
+from heatsim.studies.bench.convolution.problems import ConvolutionProblem, data
 
 PROBLEMS = (
     ConvolutionProblem(problems.PLANES, (6, 9), "float32", (3, 5)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels.runtime.cuda import array_copy
-from heatsim_kernels.runtime.cuda.arrays import on_device
+from heatsim_kernels.device.cuda import array_copy
+from heatsim_kernels.device.cuda.arrays import on_device
 
 for dtype in (np.float32, np.float64):
     for count in (1, 3, array_copy.TILE - 1, array_copy.TILE, array_copy.TILE + 5):

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from bench_cases import asked_of, call
 from click.testing import Result
-from heatsim_kernels.convolution.cpu import planes_kernel
-from heatsim_kernels.filter_bank.cpu import direct
+from heatsim_kernels.field.convolution.cpu import planes_kernel
+from heatsim_kernels.field.filter_bank.cpu import direct
 from helpers import simulator
 from helpers.in_turn import in_turn
 
-from heatsim.bench import limits
-from heatsim.bench.convolution.benchmark import check, parse_mask, parse_size
-from heatsim.bench.convolution.problems import FAMILIES
-from heatsim.bench.harness import command_line
 from heatsim.errors import RequestError
+from heatsim.studies.bench import limits
+from heatsim.studies.bench.convolution.benchmark import check, parse_mask, parse_size
+from heatsim.studies.bench.convolution.problems import FAMILIES
+from heatsim.studies.bench.harness import command_line
 
 TINY = ("--device", "cpu", "--size", "40,23", "--seconds", "0.0005")
 QUICK = (*TINY, "--no-peers")

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from heatsim_kernels.convolution import theory as formulas
+from heatsim_kernels.field.convolution import theory as formulas
 from helpers.in_turn import in_turn
 
-from heatsim.bench import limits, timing
-from heatsim.bench.convolution import theory
-from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, ConvolutionProblem
+from heatsim.studies.bench import limits, timing
+from heatsim.studies.bench.convolution import theory
+from heatsim.studies.bench.convolution.problems import BANKS, LINES, PLANES, ConvolutionProblem
 
 PAGE = (Path(__file__).parents[2] / "docs" / "methods" / "convolution.md").read_text(encoding="utf-8")
 

@@ -12,8 +12,8 @@ from click.testing import Result
 from helpers.in_turn import in_turn
 from PIL import Image
 
-from heatsim.bench.integrators import benchmark
-from heatsim.bench.integrators.benchmark import time_to_accuracy
+from heatsim.studies.bench.integrators import benchmark
+from heatsim.studies.bench.integrators.benchmark import time_to_accuracy
 
 COARSE = ("--device", "cpu", "--size", "32", "--limit", "20")
 

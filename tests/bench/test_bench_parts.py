@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.bench import children, timing
-from heatsim.bench.children import ChildError, run_on_all_cores
-from heatsim.bench.stencil import counters, kernels, problems, theory
-from heatsim.tables import write_section
+from heatsim.base.tables import write_section
+from heatsim.studies.bench import children, timing
+from heatsim.studies.bench.children import ChildError, run_on_all_cores
+from heatsim.studies.bench.stencil import counters, kernels, problems, theory
 
 
 def test_intensities_are_those_of_the_textbook() -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    from heatsim_kernels.runtime.thread_blocks import ThreadBlock
-    from heatsim_kernels.stencil.ladder import load_kernel
+    from heatsim_kernels.device.thread_blocks import ThreadBlock
+    from heatsim_kernels.explicit.ladder import load_kernel
 
     assert theory.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
     assert theory.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from bench_cases import TINY, Invoke, Measured, asked_of
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.coefficients import Forcing
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.coefficients import Forcing
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
 from PIL import Image
 
-from heatsim.bench import harness, limits
-from heatsim.bench.stencil import kernels as under_test
-from heatsim.bench.stencil.benchmark import check, parse_size
 from heatsim.errors import RequestError
+from heatsim.studies.bench import harness, limits
+from heatsim.studies.bench.stencil import kernels as under_test
+from heatsim.studies.bench.stencil.benchmark import check, parse_size
 
 CELLS = 20 * 9 * 7
 
@@ -120,8 +120,8 @@ def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
     bench: Invoke, monkeypatch: pytest.MonkeyPatch, kernel: type, words: str
 ) -> None:
     monkeypatch.setitem(STEPPERS, "wrong", kernel)
-    monkeypatch.setattr("heatsim.bench.stencil.problems.SHAPES", ((1, 1, 61), (2, 3, 5)))
-    monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (12, 13, 127))
+    monkeypatch.setattr("heatsim.studies.bench.stencil.problems.SHAPES", ((1, 1, 61), (2, 3, 5)))
+    monkeypatch.setattr("heatsim.studies.bench.stencil.problems.LARGE", (12, 13, 127))
     done = bench(*TINY, "--kernel", "wrong", "--kernel", "cpu", "--json", "found.json", "--write", "page.md")
     assert done.exit_code == 1
     assert "wrong in float32 FAILED the verification: " in done.stderr
@@ -136,7 +136,7 @@ def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
 def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     right = under_test.reference()
     monkeypatch.setattr(under_test, "reference", lambda: replace_terms(right))
-    monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (3, 4, 5))
+    monkeypatch.setattr("heatsim.studies.bench.stencil.problems.LARGE", (3, 4, 5))
     done = bench(*TINY, "--kernel", "cpu")
     assert done.exit_code == 1
     assert "the reference itself differs from NumPy on 1 x 1 x 1, 1 material" in done.stderr
@@ -204,7 +204,7 @@ def test_a_gpu_that_is_demanded_and_missing_has_an_exit_code_of_its_own(
 
 
 def test_counters_on_the_cpu_are_said_not_to_exist(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim.bench.stencil.kernels.verify_kernels", lambda *arguments: [])
+    monkeypatch.setattr("heatsim.studies.bench.stencil.kernels.verify_kernels", lambda *arguments: [])
     done = bench(*TINY, "--counters")
     assert done.exit_code == 0
     assert "--counters: there are none for the CPU" in done.stderr

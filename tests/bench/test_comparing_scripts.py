@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from helpers.in_turn import in_turn
 
-from heatsim.bench import harness
-from heatsim.bench.children import ChildError, start_peer
-from heatsim.bench.timing import Pace
 from heatsim.scenario import loads
+from heatsim.studies.bench import harness
+from heatsim.studies.bench.children import ChildError, start_peer
+from heatsim.studies.bench.timing import Pace
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 

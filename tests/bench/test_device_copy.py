@@ -21,8 +21,8 @@ def test_copies_of_any_size_are_whole() -> None:
 
 @pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing")
 def test_the_copy_kernel_moves_16_bytes_at_a_time() -> None:
-    from heatsim_kernels.runtime.cuda import array_copy
-    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.device.cuda import array_copy
+    from heatsim_kernels.device.cuda.api import cuda
 
     signature = types.void(types.float32[::1], types.float32[::1])
     ptx = str(cuda.compile_ptx(array_copy.build(array_copy.THREADS), signature, cc=(9, 0))[0])
@@ -31,8 +31,8 @@ def test_the_copy_kernel_moves_16_bytes_at_a_time() -> None:
 
 @pytest.mark.gpu
 def test_both_copies_are_whole_on_a_gpu() -> None:
-    from heatsim_kernels.runtime.cuda import array_copy
-    from heatsim_kernels.runtime.cuda.arrays import on_device
+    from heatsim_kernels.device.cuda import array_copy
+    from heatsim_kernels.device.cuda.arrays import on_device
 
     values = np.random.default_rng(1).random(5 * array_copy.TILE + 3)
     for dtype in (np.float32, np.float64):

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from heatsim_kernels.runtime import compile_watch
-from heatsim_kernels.runtime.cpu import compilation
-from heatsim_kernels.runtime.kernel_cache import cache_folder
+from heatsim_kernels.device import compile_watch
+from heatsim_kernels.device.cpu import compilation
+from heatsim_kernels.device.kernel_cache import cache_folder
 from helpers.commands import BLOCK, SMALL, Heatsim, Invoke
 from numba import config
 
@@ -21,7 +21,7 @@ from heatsim.scenario import Scenario, load
 from heatsim.simulation import precompile
 
 Write = Callable[..., Path]
-KERNELS = ("heatsim_kernels.stencil.cell_classes", "heatsim_kernels.stencil.cpu.fused_pass")
+KERNELS = ("heatsim_kernels.explicit.cell_classes", "heatsim_kernels.explicit.cpu.fused_pass")
 
 
 class Terminal(io.StringIO):
@@ -50,7 +50,7 @@ def test_a_pipe_gets_one_line_where_compiling_begins(scenario: Scenario, capsys:
     compile_two(scenario)
     line, *others = capsys.readouterr().err.splitlines()
     about = precompile.expected_kernels(scenario)
-    assert line == f"compiling kernels: 1 of about {about} (stencil: cell classes); later runs start at once"
+    assert line == f"compiling kernels: 1 of about {about} (explicit: cell classes); later runs start at once"
     assert not others
 
 
@@ -71,8 +71,8 @@ def test_a_terminal_is_told_of_each_kernel_in_place(scenario: Scenario, monkeypa
     compile_two(scenario)
     about = precompile.expected_kernels(scenario)
     assert seen == [
-        f"compiling kernels: 1 of about {about} (stencil: cell classes)",
-        f"compiling kernels: 2 of about {about} (stencil: fused pass)",
+        f"compiling kernels: 1 of about {about} (explicit: cell classes)",
+        f"compiling kernels: 2 of about {about} (explicit: fused pass)",
     ]
 
 

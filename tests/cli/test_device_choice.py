@@ -24,7 +24,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def believe(shared: int) -> None:
         monkeypatch.setattr(device_selection, "gpu_name", lambda: "GPU")
-        monkeypatch.setattr("heatsim_kernels.runtime.cuda.api.shared_memory", lambda: shared)
+        monkeypatch.setattr("heatsim_kernels.device.cuda.api.shared_memory", lambda: shared)
 
     return believe
 

@@ -18,10 +18,10 @@ import pytest
 from helpers.commands import ENDLESS, SMALL, Invoke, messages, wait_for
 
 import heatsim as api
+from heatsim.base.atomic import AtomicFile
 from heatsim.cli import run as run_command
 from heatsim.simulation import device_selection
-from heatsim.simulation.state import State
-from heatsim.store.atomic import AtomicFile
+from heatsim.solve.state import State
 from heatsim.store.snapshots import read_snapshot
 
 Write = Callable[..., Path]
@@ -219,7 +219,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
-        f"from heatsim.store import atomic; atomic.SPOOL_BYTES = {spool};"
+        f"from heatsim.base import atomic; atomic.SPOOL_BYTES = {spool};"
         "from heatsim.cli.main import main; main(['run', 'case.toml', '--set', 'time.end=0.001'])"
     )
     command = [sys.executable, "-c", script]
@@ -235,7 +235,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
 def test_exhausted_memory_is_one_message(
     invoke: Invoke, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cuda_api = pytest.importorskip("heatsim_kernels.runtime.cuda.api", reason="needs numba-cuda")
+    cuda_api = pytest.importorskip("heatsim_kernels.device.cuda.api", reason="needs numba-cuda")
     driver = pytest.importorskip("numba.cuda.cudadrv.driver")
     taken = []
 
@@ -262,8 +262,8 @@ def test_exhausted_memory_is_one_message(
 def test_an_exhausted_gpu_is_one_message(
     invoke: Invoke, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heatsim_kernels.runtime.cuda.api import memory
-    from heatsim_kernels.runtime.cuda.arrays import empty
+    from heatsim_kernels.device.cuda.api import memory
+    from heatsim_kernels.device.cuda.arrays import empty
 
     monkeypatch.setattr(
         device_selection, "require_memory", lambda choice, needed: None

@@ -11,13 +11,13 @@ from helpers.commands import BLOCK
 from helpers.in_turn import in_turn
 
 import heatsim
-from heatsim import progress as progress_words
 from heatsim.cli import progress
-from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
+from heatsim.simulation import progress as progress_words
 from heatsim.simulation.time_loop import LiveValues, Progress, make_look
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 
 class Terminal(io.StringIO):

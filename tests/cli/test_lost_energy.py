@@ -13,7 +13,7 @@ from helpers.commands import Invoke
 from heatsim.errors import EnergyLostError
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.ledger import EnergyBalance, energy_warnings, require_energy
+from heatsim.solve.ledger import EnergyBalance, energy_warnings, require_energy
 
 Write = Callable[..., Path]
 

@@ -21,13 +21,13 @@ import pytest
 from helpers.commands import SMALL, Invoke
 from helpers.in_turn import in_turn
 
-from heatsim.integrators import make_field
+from heatsim.output.recorders import make_recorders
+from heatsim.output.recorders.writer import Writer
 from heatsim.problem import build_problem
-from heatsim.recorders import make_recorders
-from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
 from heatsim.simulation.memory_estimate import run_bytes, state_bytes
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 
 CELLS = 192**3

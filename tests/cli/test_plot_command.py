@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import BLOCK, SMALL, Invoke, messages
 from PIL import Image
 
-from heatsim.pictures.planes import PlaneRequest, PlaneSource
+from heatsim.output.pictures.planes import PlaneRequest, PlaneSource
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 

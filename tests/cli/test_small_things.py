@@ -11,7 +11,7 @@ from helpers.scenario_texts import MINIMAL
 import heatsim
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.scenario.toml.messages import did_you_mean
+from heatsim.scenario.language.toml.messages import did_you_mean
 
 
 @in_turn(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, convolve_lines, convolve_planes
+from heatsim_kernels.field.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, convolve_lines, convolve_planes
 
 PADS: dict[str, str] = dict(zip(EDGES, ("constant", "edge", "symmetric", "wrap"), strict=True))
 SCIPY_MODES: dict[str, str] = dict(zip(EDGES, ("constant", "nearest", "reflect", "wrap"), strict=True))

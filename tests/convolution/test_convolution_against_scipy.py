@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 from convolution_cases import SCIPY_MODES, convolved, numbers, tolerance
-from heatsim_kernels.convolution import EDGES, convolve_lines, convolve_planes, separable
+from heatsim_kernels.field.convolution import EDGES, convolve_lines, convolve_planes, separable
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 from helpers.pairwise import pairwise

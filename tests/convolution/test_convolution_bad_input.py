@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.convolution import convolve_lines, convolve_planes, separable
+from heatsim_kernels.field.convolution import convolve_lines, convolve_planes, separable
 from helpers.in_turn import in_turn
 
 FIELD = np.ones((4, 6))
@@ -62,7 +62,9 @@ def test_a_separable_filter_needs_a_mask_an_axis() -> None:
 
 
 def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuda_pass = pytest.importorskip("heatsim_kernels.convolution.cuda.mask_pass", reason="numba-cuda is not installed")
+    cuda_pass = pytest.importorskip(
+        "heatsim_kernels.field.convolution.cuda.mask_pass", reason="numba-cuda is not installed"
+    )
 
     def none_works() -> str:
         raise RuntimeError("no driver")

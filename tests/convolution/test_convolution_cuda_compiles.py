@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS
+from heatsim_kernels.field.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS
 from helpers.in_turn import in_turn
 from helpers.ptx import compile_to_ptx
 from numba import config, types
@@ -29,14 +29,14 @@ REGISTERS = 65536  # of a multiprocessor
 
 def movement(module: str) -> Any:
     """The kernel of a name such as line_tiled, or register."""
-    from heatsim_kernels.convolution.cuda import mask_pass
+    from heatsim_kernels.field.convolution.cuda import mask_pass
 
     family, _, name = module.partition("_")
     return mask_pass.kernel_of(name or family, lines=family == "line")
 
 
 def variant(module: str, dtype: str, edge: str, height: int, width: int) -> Any:
-    from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant
+    from heatsim_kernels.field.convolution.cuda.field_access import ConvolutionVariant
 
     line = module.startswith("line")
     weights = np.arange(1, (1 if line else height) * width + 1) / 7 if movement(module).mask == "compiled in" else ()
@@ -46,7 +46,7 @@ def variant(module: str, dtype: str, edge: str, height: int, width: int) -> Any:
 
 
 def signature(module: str, made: Any) -> Any:
-    from heatsim_kernels.convolution.cuda.field_access import ConvolutionGeometry
+    from heatsim_kernels.field.convolution.cuda.field_access import ConvolutionGeometry
 
     real = getattr(types, made.dtype)
     geometry = types.NamedUniTuple(types.uint32, len(ConvolutionGeometry._fields), ConvolutionGeometry)
@@ -57,7 +57,7 @@ def signature(module: str, made: Any) -> Any:
 @cache
 def compiled(module: str, made: Any, capability: tuple[int, int]) -> tuple[str, str]:
     """PTX, and what the assembler reports of it."""
-    from heatsim_kernels.runtime.cuda.compilation import _assembled
+    from heatsim_kernels.device.cuda.compilation import _assembled
 
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     kernel, bounds = movement(module).build(made), (prod(movement(module).block(made)), 1)
@@ -97,7 +97,7 @@ def test_a_convolution_kernel_compiles_without_spills_and_a_block_fits(
 def test_the_largest_masks_that_registers_are_said_to_hold_are_held(
     dtype: str, edge: str, height: int, width: int
 ) -> None:
-    from heatsim_kernels.convolution.cuda import register
+    from heatsim_kernels.field.convolution.cuda import register
 
     assert register.fits(np.ones((height, width), dtype))
     assert not register.fits(np.ones((height + 2, width + 2), dtype))

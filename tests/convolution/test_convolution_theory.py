@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from heatsim_kernels.convolution import theory
+from heatsim_kernels.field.convolution import theory
 from helpers.in_turn import in_turn
 
 

@@ -7,7 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 from convolution_cases import numbers
-from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, convolve_lines, convolve_planes, separable
+from heatsim_kernels.field.convolution import (
+    EDGES,
+    LINE_KERNELS,
+    PLANE_KERNELS,
+    convolve_lines,
+    convolve_planes,
+    separable,
+)
 from helpers.arrays import FLOATS, same_bits
 
 pytestmark = pytest.mark.gpu

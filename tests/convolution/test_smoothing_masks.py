@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.convolution import EDGES, convolve_lines, masks, separable
+from heatsim_kernels.field.convolution import EDGES, convolve_lines, masks, separable
 from helpers.in_turn import in_turn
 from scipy.special import ive
 

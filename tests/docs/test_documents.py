@@ -13,7 +13,7 @@ from helpers.in_turn import in_turn
 import heatsim
 from heatsim.cli.main import main
 from heatsim.scenario.material_library import library
-from heatsim.verification.problems import PROBLEMS
+from heatsim.studies.verification.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

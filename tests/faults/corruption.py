@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from heatsim_kernels.runtime.kernel_cache import SignatureFiles
+from heatsim_kernels.device.kernel_cache import SignatureFiles
 
 import heatsim
 from faults.cases import CASES, write_case
@@ -72,7 +72,7 @@ def _cpu_kernel(folder: Path, code: bytes) -> Kept:
 
 def _cuda_kernel(folder: Path, code: bytes) -> list[Kept]:
     try:
-        from heatsim_kernels.runtime.cuda import compilation
+        from heatsim_kernels.device.cuda import compilation
     except ImportError:
         return []
     path, kept = folder / "kernel.cubin", compilation.Binary("name", code, "report")

@@ -22,10 +22,10 @@ from click.testing import CliRunner
 import heatsim
 from faults.kills import numbers_asked_for, report
 from faults.test_resumed_runs import stop_after
+from heatsim.base.quantity import Quantity
 from heatsim.cli.main import main
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
-from heatsim.quantity import Quantity
 from heatsim.scenario.quantity import in_keys_of_quantity
 from heatsim.scenario.reference.schema import json_schema
 from heatsim.simulation.run import run_scenario

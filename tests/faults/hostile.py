@@ -23,10 +23,10 @@ from PIL import Image
 from faults.cases import CASES, write_case
 from faults.kills import report
 from heatsim.errors import HeatsimError
-from heatsim.geometry.stl import read_surface
 from heatsim.problem import build_problem
+from heatsim.problem.shapes.stl import read_surface
 from heatsim.scenario import load
-from heatsim.scenario.expressions.parser import ExpressionError, parse
+from heatsim.scenario.language.expressions.parser import ExpressionError, parse
 from heatsim.store.inputs import read_array
 
 MAX_SECONDS, MAX_BYTES = 5.0, 1e9
@@ -172,7 +172,7 @@ def expressions(count: int, seed: int = 1) -> Counter[str]:
         try:
             node = parse(text, frozenset("xyztT"))
             counts["taken"] += 1
-            counts["escapes"] += not type(node).__module__.startswith("heatsim.scenario.expressions")
+            counts["escapes"] += not type(node).__module__.startswith("heatsim.scenario.language.expressions")
         except ExpressionError:
             counts["refused"] += 1
         except Exception as error:

@@ -22,12 +22,12 @@ import heatsim
 from faults.cases import CASES, without_pictures, write_case
 from faults.kills import numbers_asked_for, report
 from heatsim.errors import HeatsimError, NotFiniteError
-from heatsim.integrators import start_integrator
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario
 from heatsim.simulation import preparing, time_loop, watched_steps
 from heatsim.simulation.run import run_scenario
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import start_integrator
+from heatsim.solve.state import State
 from heatsim.store.checkpoints import read_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import read_snapshot

@@ -17,7 +17,7 @@ NO_HOME = f"import pwd; pwd.getpwuid = lambda user: {{}}[user]; {HEATSIM}"
 PLAIN = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "PYTHONUTF8", "LANG", "PYTHONIOENCODING")
 COPY = """
 import numpy as np
-from heatsim_kernels.runtime.cpu.array_copy import copy
+from heatsim_kernels.device.cpu.array_copy import copy
 numbers = np.arange(1000.0)
 found = np.zeros(1000)
 copy(numbers, found)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.ledger import EnergyBalance
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.ledger import EnergyBalance
+from heatsim.solve.state import State
 from helpers import scenario_texts
 from helpers.scenario_texts import Face
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import ExplicitStepper
-from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cpu import tile_plan
+from heatsim_kernels.explicit import ExplicitStepper
+from heatsim_kernels.explicit.coefficients import AmbientFaces, Forcing, StencilCoefficients
+from heatsim_kernels.explicit.cpu import tile_plan
 
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
 

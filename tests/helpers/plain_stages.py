@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.explicit.rk_stages import RkStage, TrapezoidalDefect
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 
-from heatsim.integrators import RunField
 from heatsim.problem import Problem
+from heatsim.solve.integrators import RunField
 
 
 class PlainStages:

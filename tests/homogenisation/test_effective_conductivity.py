@@ -12,12 +12,12 @@ from multigrid_cases import matrix
 
 import heatsim
 from heatsim.errors import RequestError
-from heatsim.homogenisation import conductivity as module
-from heatsim.homogenisation import parts
-from heatsim.homogenisation.conductivity import SIDES, find_conductivity
-from heatsim.homogenisation.devices import on_device
-from heatsim.homogenisation.fluxes import LINES, find_streamlines
-from heatsim.homogenisation.media import Networks, make_medium
+from heatsim.studies.homogenisation import conductivity as module
+from heatsim.studies.homogenisation import parts
+from heatsim.studies.homogenisation.conductivity import SIDES, find_conductivity
+from heatsim.studies.homogenisation.devices import on_device
+from heatsim.studies.homogenisation.fluxes import LINES, find_streamlines
+from heatsim.studies.homogenisation.media import Networks, make_medium
 
 VOXEL = (1e-6, 2e-6, 3e-6)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.hotspots import Spot, find_spots
+from heatsim.output.hotspots import Spot, find_spots
 
 LEVEL, NOISE = 300.0, 0.5  # K
 SIDE = 224  # cells

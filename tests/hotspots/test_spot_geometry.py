@@ -7,7 +7,7 @@ import pytest
 from helpers.in_turn import in_turn
 from spot_cases import LEVEL, search, spot
 
-from heatsim.hotspots import find_spots
+from heatsim.output.hotspots import find_spots
 
 Y, X = np.mgrid[:96, :120].astype(np.float64)
 

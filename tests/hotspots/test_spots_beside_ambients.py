@@ -13,8 +13,8 @@ from spot_cases import spot
 
 import heatsim
 from heatsim.cli.main import main
-from heatsim.hotspots import find_spots
-from heatsim.hotspots.finder import fill_ambients
+from heatsim.output.hotspots import find_spots
+from heatsim.output.hotspots.finder import fill_ambients
 from heatsim.scenario import loads
 from heatsim.store.tables import read_hotspots
 

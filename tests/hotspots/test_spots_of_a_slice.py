@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
-from heatsim.pictures.frames import downsample_plane, draw_frames
-from heatsim.plots.pages import PlaneStyle
-from heatsim.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
-from heatsim.quantity import Quantity
-from heatsim.recorders.hotspots import search_slices
+from heatsim.output.pictures.frames import downsample_plane, draw_frames
+from heatsim.output.plots.pages import PlaneStyle
+from heatsim.output.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
+from heatsim.output.recorders.hotspots import search_slices
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame

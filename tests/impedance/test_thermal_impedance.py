@@ -16,9 +16,9 @@ from helpers.in_turn import in_turn
 import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import RequestError, ScenarioError
-from heatsim.impedance.networks import FosterNetwork, fit_foster, netlist
-from heatsim.impedance.responses import ThermalImpedance
 from heatsim.scenario import loads
+from heatsim.studies.impedance.networks import FosterNetwork, fit_foster, netlist
+from heatsim.studies.impedance.responses import ThermalImpedance
 
 AREA, END = 1e-4, 1.0
 EDGES = [0.0, *np.geomspace(2e-7, 4e-4, 60).tolist(), *np.linspace(4e-4, 4e-3, 61)[1:].tolist()]

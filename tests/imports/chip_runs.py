@@ -5,7 +5,7 @@ from __future__ import annotations
 from helpers import in_memory
 
 import heatsim
-from heatsim.simulation.state import State
+from heatsim.solve.state import State
 
 
 def run(*overrides: str) -> State:

@@ -14,19 +14,19 @@ from click.testing import CliRunner, Result
 from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, START, TRACE
 
 import heatsim
+from heatsim.base.grid import cell_index
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
-from heatsim.geometry.floorplans import read_floorplan
-from heatsim.geometry.grid import cell_index
-from heatsim.imports import scenarios
-from heatsim.integrators import make_field
-from heatsim.pictures.frames import fit_to_page, plane_materials
-from heatsim.pictures.options import PictureOptions
+from heatsim.output.pictures.frames import fit_to_page, plane_materials
+from heatsim.output.pictures.options import PictureOptions
 from heatsim.problem import build_problem
+from heatsim.problem.shapes.floorplans import read_floorplan
 from heatsim.scenario.loading import loads
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
+from heatsim.studies.imports import scenarios
 
 Files = Callable[..., Result]
 

@@ -20,12 +20,12 @@ from helpers.chip_files import (
 )
 
 from heatsim.errors import HeatsimError
-from heatsim.geometry.floorplans import ELEMENT, read_floorplan
-from heatsim.imports import hotspot_configuration as keys
-from heatsim.imports.hotspot import HotspotFiles, import_hotspot
-from heatsim.imports.hotspot_package import PACKAGE_CHOICES, PACKAGE_DEFAULTS
-from heatsim.imports.three_d_ice import import_stack
-from heatsim.imports.three_d_ice_files import GRAMMAR, REFUSED, REPEATED
+from heatsim.problem.shapes.floorplans import ELEMENT, read_floorplan
+from heatsim.studies.imports import hotspot_configuration as keys
+from heatsim.studies.imports.hotspot import HotspotFiles, import_hotspot
+from heatsim.studies.imports.hotspot_package import PACKAGE_CHOICES, PACKAGE_DEFAULTS
+from heatsim.studies.imports.three_d_ice import import_stack
+from heatsim.studies.imports.three_d_ice_files import GRAMMAR, REFUSED, REPEATED
 
 PAGE = (Path(__file__).parents[2] / "docs/guide/chips.md").read_text(encoding="utf-8")
 WORDS = ("read", "told", "refused", "not needed")

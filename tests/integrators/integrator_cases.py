@@ -13,14 +13,14 @@ from helpers import scenario_texts
 from helpers.plain_stages import plain_field
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
-from heatsim.integrators import make_field
-from heatsim.integrators.implicit import Implicit
-from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
-from heatsim.integrators.tableaus import TR_BDF2, Tableau
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.integrators.implicit import Implicit
+from heatsim.solve.integrators.nonlinear_implicit import NonlinearImplicit
+from heatsim.solve.integrators.tableaus import TR_BDF2, Tableau
+from heatsim.solve.state import State
 
 case = partial(scenario_texts.case, device="cpu", integrator="implicit")
 

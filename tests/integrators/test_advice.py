@@ -14,24 +14,24 @@ from helpers.scenario_texts import box, convection, fixed, material
 from integrator_cases import case, equal_steps, field, run, state_of
 
 from heatsim.errors import NotFiniteError
-from heatsim.integrators import make_field
-from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend, timed
-from heatsim.integrators.euler import EULER, with_explicit_steps
-from heatsim.integrators.input_costs import (
+from heatsim.problem import Problem
+from heatsim.problem.terms.undefined_times import undefined_time
+from heatsim.scenario import Expression
+from heatsim.simulation.slow_warnings import slow_warnings
+from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.integrators.auto import Recommendation, measure_step_cost, recommend, timed
+from heatsim.solve.integrators.euler import EULER, with_explicit_steps
+from heatsim.solve.integrators.input_costs import (
     seconds_of_inputs,
     seconds_of_tangents,
     typical_seconds_of_inputs,
     typical_seconds_of_tangents,
 )
-from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
-from heatsim.integrators.rkl2 import RKL2
-from heatsim.integrators.tableaus import TR_BDF2
-from heatsim.physics.undefined_times import undefined_time
-from heatsim.problem import Problem
-from heatsim.scenario import Expression
-from heatsim.simulation.slow_warnings import slow_warnings
-from heatsim.simulation.state import State
-from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
+from heatsim.solve.integrators.rkl2 import RKL2
+from heatsim.solve.integrators.tableaus import TR_BDF2
+from heatsim.solve.state import State
 
 
 def problem_of(text: str, **time: Any) -> Problem:

@@ -15,8 +15,8 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 from integrator_cases import VARIED_PROBLEMS, case, equal_steps, field, run, state_of
 
-from heatsim.integrators.implicit import Implicit
-from heatsim.integrators.tableaus import TR_BDF2
+from heatsim.solve.integrators.implicit import Implicit
+from heatsim.solve.integrators.tableaus import TR_BDF2
 
 
 @cache

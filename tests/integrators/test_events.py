@@ -12,13 +12,13 @@ from helpers.scenario_texts import fixed
 from integrator_cases import case, run, state_of
 
 from heatsim.cli.main import main
-from heatsim.integrators.auto import recommend
-from heatsim.integrators.step_control import count_steps
-from heatsim.recorders import make_recorders
-from heatsim.recorders.writer import Writer
+from heatsim.output.recorders import make_recorders
+from heatsim.output.recorders.writer import Writer
 from heatsim.simulation.device_selection import DeviceChoice
 from heatsim.simulation.dry_run import estimate_run
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators.auto import recommend
+from heatsim.solve.integrators.step_control import count_steps
 from heatsim.store.folder import RunFolder
 
 END = 0.02

@@ -11,12 +11,12 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed, flux, material
 from integrator_cases import field, run, state_of
 
-from heatsim.integrators.auto import recommend
-from heatsim.integrators.euler import accurate_step
-from heatsim.physics.event_times import discontinuity_times
-from heatsim.physics.input_rates import steepest_slope
 from heatsim.problem.problem import Problem
+from heatsim.problem.terms.event_times import discontinuity_times
+from heatsim.problem.terms.input_rates import steepest_slope
 from heatsim.scenario import Expression
+from heatsim.solve.integrators.auto import recommend
+from heatsim.solve.integrators.euler import accurate_step
 
 END, TOLERANCE = 60.0, 1e-3
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from integrator_cases import case, state_of
 
-from heatsim.integrators import euler
+from heatsim.solve.integrators import euler
 
 
 def test_a_batch_has_the_steps_of_a_pass_over_memory_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

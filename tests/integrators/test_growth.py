@@ -14,10 +14,10 @@ from scipy.integrate import solve_ivp
 from scipy.special import erf
 
 import heatsim
-from heatsim.integrators import auto
-from heatsim.integrators.growth import NetGrowth, foreseen_growth
 from heatsim.scenario import loads
 from heatsim.simulation.growth_warnings import growth_warnings
+from heatsim.solve.integrators import auto
+from heatsim.solve.integrators.growth import NetGrowth, foreseen_growth
 
 STUFF = {"m": {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}}
 COLD = {"kind": "fixed", "temperature": 0.0}

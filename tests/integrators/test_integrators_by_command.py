@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from helpers.scenario_texts import SMALL
 
 from heatsim.cli.main import main
-from heatsim.integrators import implicit, steady
+from heatsim.solve.integrators import implicit, steady
 from heatsim.store.snapshots import read_snapshot
 
 Heatsim = Callable[..., Result]

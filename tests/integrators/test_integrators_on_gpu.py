@@ -14,8 +14,8 @@ from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, mater
 from integrator_cases import ORDERS, case, equal_steps, field, run
 
 from heatsim.cli.main import main
-from heatsim.integrators import ON_CUDA
-from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
+from heatsim.solve.integrators import ON_CUDA
+from heatsim.solve.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
 pytestmark = pytest.mark.gpu
 

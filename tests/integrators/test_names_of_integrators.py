@@ -1,4 +1,4 @@
-"""An integrator is an object that carries its own facts: no module outside `heatsim.integrators` compares its name."""
+"""An integrator carries its own facts: no module outside `heatsim.solve.integrators` compares its name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from helpers.in_turn import in_turn
 
-from heatsim.integrators import INTEGRATORS
-from heatsim.integrators.tableaus import SCHEMES
-from heatsim.methods import METHODS
+from heatsim.base.methods import METHODS
+from heatsim.solve.integrators import INTEGRATORS
+from heatsim.solve.integrators.tableaus import SCHEMES
 
 SOURCES = Path(__file__).parents[2] / "heatsim"
 

@@ -14,8 +14,8 @@ from helpers.scenario_texts import box, convection, fixed, flux
 from integrator_cases import ORDERS, case, equal_steps, field, run, state_of
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators import ON_CUDA, nonlinear_implicit
-from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
+from heatsim.solve.integrators import ON_CUDA, nonlinear_implicit
+from heatsim.solve.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
 FOLLOWING = {"conductivity": "1 + 0.02*T", "density": 1.0, "heat_capacity": "2 + 0.01*T"}
 MELTING = {"conductivity": 2.0, "density": 1.0, "heat_capacity": 1.0, "latent": {"heat": 60.0}}

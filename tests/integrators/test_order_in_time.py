@@ -7,7 +7,7 @@ import pytest
 from helpers.in_turn import in_turn
 from integrator_cases import ORDER_PROBLEMS, ORDERS, case, equal_steps, exact, field
 
-from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
+from heatsim.solve.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
 
 @in_turn("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)

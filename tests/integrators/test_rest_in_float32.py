@@ -9,10 +9,10 @@ import pytest
 from helpers.in_memory import case, problem_of
 from helpers.scenario_texts import convection, fixed
 
-from heatsim.integrators import make_field
 from heatsim.problem.problem import Problem
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 STEPPED = {"density": 8840.0, "conductivity": "90 + 0.036*(T - 300)", "heat_capacity": "where(T < 774.5, 545.3, 3272)"}
 COLD = {"density": 7179.0, "conductivity": "14.34*T", "heat_capacity": "0.001263*T + 1.259e-05*T**3"}

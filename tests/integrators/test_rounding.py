@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
 from helpers.in_memory import problem_of
 from helpers.in_turn import in_turn
 from helpers.scenario_texts import fixed
 from integrator_cases import case
 
-from heatsim.integrators.rounding import exit_time
+from heatsim.solve.integrators.rounding import exit_time
 
 NEIGHBOURS = [(2, -1), (2, 1), (1, -1), (1, 1), (0, -1), (0, 1)]  # axis of (z, y, x) and side, of the six faces
 

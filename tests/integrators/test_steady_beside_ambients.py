@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from helpers.in_turn import in_turn
 
-from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 WALL = """
 grid = {{ cells = [{n}, 1, 1], size = [0.02, 0.1, 0.1] }}

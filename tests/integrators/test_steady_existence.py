@@ -8,16 +8,16 @@ from math import cosh, sqrt
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import surface_balance
+from heatsim_kernels.explicit.enthalpy import surface_balance
 from helpers.in_turn import in_turn
 
 from heatsim.errors import HeatsimError, NoSteadyStateError, ScenarioError
-from heatsim.integrators import make_field
-from heatsim.physics.boundary import convection
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
+from heatsim.scenario.faces import convection
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 DIE = """
 temperature_unit = "degC"

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.coefficients import Forcing
 from helpers.in_memory import Recording
 from helpers.in_turn import in_turn
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
 
-from heatsim.integrators.balance import Balance
-from heatsim.integrators.steady import MAX_ITERATIONS, TYPICAL_ITERATIONS, foreseen_iterations
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
+from heatsim.solve.integrators.balance import Balance
+from heatsim.solve.integrators.steady import MAX_ITERATIONS, TYPICAL_ITERATIONS, foreseen_iterations
 
 AXES = ("x", "y", "z")
 

@@ -11,9 +11,9 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed
 from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, case, exact, field, run, state_of
 
-from heatsim.integrators import rkl2
-from heatsim.integrators.rkl2 import Rkl2, Rkl2Scheme, max_stages, rkl2_scheme, stages_for, two_term_scheme
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import rkl2
+from heatsim.solve.integrators.rkl2 import Rkl2, Rkl2Scheme, max_stages, rkl2_scheme, stages_for, two_term_scheme
+from heatsim.solve.state import State
 
 SCHEMES = [rkl2_scheme(3), rkl2_scheme(8), rkl2_scheme(21), two_term_scheme(3), two_term_scheme(8), two_term_scheme(21)]
 scheme_names = pytest.mark.parametrize("scheme", SCHEMES, ids=["c3", "c8", "c21", "b3", "b8", "b21"])

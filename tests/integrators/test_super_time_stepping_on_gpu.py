@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, exact, field, run, state_of
 
-from heatsim.integrators import rkl2
-from heatsim.integrators.rkl2 import Rkl2
+from heatsim.solve.integrators import rkl2
+from heatsim.solve.integrators.rkl2 import Rkl2
 
 pytestmark = pytest.mark.gpu
 PROBLEMS = ("a wall that swings", "a source in an insulated body", "contrast in three dimensions", "periods")

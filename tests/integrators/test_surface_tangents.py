@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy.cpu.stepper import entering
-from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
-from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import entering
+from heatsim_kernels.explicit.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables
+from heatsim_kernels.explicit.heat_ledger import boundary_cells
 from helpers.arrays import same_bits
 from helpers.in_memory import observed_order
 from helpers.scenario_texts import Face, convection, fixed, flux, material
 from integrator_cases import case, run, state_of
 
-from heatsim.integrators import euler
+from heatsim.solve.integrators import euler
 
 RADIATING = {"kind": "radiation", "emissivity": 0.9, "ambient": 20.0}
 COOLED = convection("200*(abs(T - 20)/100)**0.33", 20.0)

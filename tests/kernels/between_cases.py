@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit import STEPPERS, ExplicitStepper
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.field.window_source import WindowSource
-from heatsim_kernels.stencil import STEPPERS, ExplicitStepper
 from helpers.kernel_cases import FEATURES, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy.cuda.cell import functions
-from heatsim_kernels.runtime.cuda.api import cuda
-from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.device.cuda.api import cuda
+from heatsim_kernels.device.fma import fma
+from heatsim_kernels.explicit.enthalpy.cuda.cell import functions
 from numba import njit, types
 from test_nonlinear_cuda_compiles import arguments
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.enthalpy.coefficients import (
+from heatsim_kernels.explicit import StageStepper
+from heatsim_kernels.explicit.coefficients import AmbientFaces, Forcing
+from heatsim_kernels.explicit.enthalpy.coefficients import (
     FIXED,
     BoundaryFactors,
     FaceResistances,
@@ -17,14 +19,12 @@ from heatsim_kernels.enthalpy.coefficients import (
     equal_cells,
     nonlinear_coefficients,
 )
-from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
-from heatsim_kernels.enthalpy.kernel_arguments import is_paired
-from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.pieces import as_table, pieces_through
-from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
-from heatsim_kernels.stencil import StageStepper
-from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
+from heatsim_kernels.explicit.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.explicit.enthalpy.kernel_arguments import is_paired
+from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables, tabulate
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.explicit.enthalpy.pieces import as_table, pieces_through
+from heatsim_kernels.explicit.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
 from helpers.kernel_cases import unique_rows
 from stage_cases import COUNT, Staged, stages
 
@@ -217,7 +217,7 @@ def tangents_of(sweep: StageStepper) -> SurfaceTangents:
     faces = TangentFaces.of_open_faces(coefficients)
     if sweep.field.device == "cpu":
         return CpuSurfaceTangents(faces)
-    from heatsim_kernels.enthalpy.cuda.surface_tangents import CudaSurfaceTangents
+    from heatsim_kernels.explicit.enthalpy.cuda.surface_tangents import CudaSurfaceTangents
 
     return CudaSurfaceTangents(faces, sweep.dtype)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from nonlinear_cases import (
     GRADED,
     PURE,

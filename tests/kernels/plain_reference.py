@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
 
 
 class Face(NamedTuple):

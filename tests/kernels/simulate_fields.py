@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.field import Field
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest

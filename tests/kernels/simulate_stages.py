@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from heatsim_kernels.stencil import STEPPERS
+from heatsim_kernels.explicit import STEPPERS
 from helpers.kernel_cases import FEATURES, Case, random_case
 from stage_cases import staged
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS
 from helpers.kernel_cases import FEATURES, STEP, Case, Features, outcome, random_case
 

@@ -10,20 +10,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.device.cuda.arrays import Array, Table, empty, on_device
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.blocked.cell_classes import TemporalCellClasses, lay_out_classes
+from heatsim_kernels.explicit.blocked.launch import FusedSteps, tables_of
+from heatsim_kernels.explicit.blocked.march import StepRates
+from heatsim_kernels.explicit.blocked.plan import TemporalTile, corners
+from heatsim_kernels.explicit.blocked.turn_kinds import classify_turns
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
+from heatsim_kernels.explicit.cuda.sent_forcing import ForcingUploads
+from heatsim_kernels.explicit.cuda_cell.cell_update import rates_of_classes
+from heatsim_kernels.explicit.cuda_cell.configuration import StencilConfiguration
+from heatsim_kernels.explicit.heat_ledger import LossesOfOneClass
 from heatsim_kernels.field.cuda.field import CudaField
-from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
-from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
-from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes
-from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
-from heatsim_kernels.stencil.temporal.march import StepRates
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, corners
-from heatsim_kernels.stencil.temporal.turn_kinds import classify_turns
 from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 

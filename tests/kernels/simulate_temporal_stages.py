@@ -11,11 +11,11 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.blocked import march
+from heatsim_kernels.explicit.blocked.launch import FusedSteps
+from heatsim_kernels.explicit.blocked.plan import TemporalTile
 from heatsim_kernels.field.window_source import WindowSource
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.launch import FusedSteps
-from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from helpers.kernel_cases import Case, Features, random_case
 from stage_cases import staged_at_once
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from heatsim_kernels.device.cuda.arrays import on_device
 from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_parts
 from heatsim_kernels.field.region_reductions import RegionCells
-from heatsim_kernels.runtime.cuda.arrays import on_device
 
 PLANE = 8  # cells
 CASES = [(count, dtype) for count in (1, 3, 29) for dtype in (np.float32, np.float64)]

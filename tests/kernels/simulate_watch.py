@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from heatsim_kernels.device.cuda.arrays import on_device
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
-from heatsim_kernels.runtime.cuda.arrays import on_device
 from watch_cases import CASES, SHAPE, WANTED, samples
 
 

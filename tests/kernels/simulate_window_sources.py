@@ -22,8 +22,8 @@ def data(dtype: str) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def on_cuda(dtype: str) -> np.ndarray:
     """The field with all windows added, one after another, from one array of rates."""
+    from heatsim_kernels.device.cuda.arrays import on_device
     from heatsim_kernels.field.cuda.window_source import heat_window
-    from heatsim_kernels.runtime.cuda.arrays import on_device
 
     field, rates = data(dtype)
     u, flat = on_device(field.reshape(-1)), on_device(np.concatenate([each.reshape(-1) for each in rates]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import ExplicitStepper
-from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+from heatsim_kernels.explicit import ExplicitStepper
+from heatsim_kernels.explicit.rk_stages import RkStage, TrapezoidalDefect
 from helpers.kernel_cases import STEP, Case
 from plain_reference import explicit_step
 

@@ -21,11 +21,11 @@ from between_cases import (
     statistics_request,
     window_sources,
 )
-from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.explicit.coefficients import Forcing
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.explicit.step_batches import split_steps
 from heatsim_kernels.field.window_source import WindowSource, window_heating_rate, window_sources_of
-from heatsim_kernels.stencil.coefficients import Forcing
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.step_batches import split_steps
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.kernel_cases import STEP
@@ -130,7 +130,7 @@ def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
 @pytest.mark.gpu
 def test_sweeps_on_the_gpu_give_the_bits_of_the_cpu() -> None:
     pytest.importorskip("numba_cuda")
-    from heatsim_kernels.runtime.cuda.api import device_name
+    from heatsim_kernels.device.cuda.api import device_name
 
     try:
         device_name()

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from heatsim_kernels.enthalpy.coefficients import (
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy.coefficients import (
     BoundaryFactors,
     NonlinearCoefficients,
     NonlinearForcing,
     boundary_values,
     equal_cells,
 )
-from heatsim_kernels.enthalpy.cpu.stepper import entering
-from heatsim_kernels.enthalpy.linearised import linearised
-from heatsim_kernels.enthalpy.lookup_tables import tabulate
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.pieces import as_table, pieces_through
-from heatsim_kernels.enthalpy.sampling import points_of_curves
-from heatsim_kernels.enthalpy.surface_balance import STEFAN_BOLTZMANN
-from heatsim_kernels.enthalpy.time_step_limit import stable_step
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import entering
+from heatsim_kernels.explicit.enthalpy.lookup_tables import tabulate
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.explicit.enthalpy.pieces import as_table, pieces_through
+from heatsim_kernels.explicit.enthalpy.sampling import points_of_curves
+from heatsim_kernels.explicit.enthalpy.surface_balance import STEFAN_BOLTZMANN
+from heatsim_kernels.explicit.enthalpy.time_step_limit import stable_step
+from heatsim_kernels.solver.linearised import linearised
 from helpers.in_turn import in_turn
 from nonlinear_cases import advance
 

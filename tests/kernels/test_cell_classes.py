@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels.stencil.cell_classes import classify_cells, numbers_in
+from heatsim_kernels.explicit.cell_classes import classify_cells, numbers_in
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import neighbours
 

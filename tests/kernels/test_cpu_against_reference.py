@@ -6,11 +6,11 @@ import numba
 import numpy as np
 import plain_reference
 import pytest
+from heatsim_kernels.device.cpu import threads as cpu_threads
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.cpu import stepper, tile_plan
 from heatsim_kernels.field.window_source import WindowSource, heat_window
-from heatsim_kernels.runtime.cpu import threads as cpu_threads
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, outcome, random_case, row_of

@@ -12,8 +12,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.cpu import compilation, threads
-from heatsim_kernels.runtime.kernel_cache import cache_folder
+from heatsim_kernels.device.cpu import compilation, threads
+from heatsim_kernels.device.kernel_cache import cache_folder
 from numba import config, prange
 from numba.core import codegen
 
@@ -138,7 +138,7 @@ def test_a_process_that_runs_heatsim_alone_does_not_import_scipys_linear_algebra
     code = """
 import sys
 import numba
-from heatsim_kernels.runtime.cpu.compilation import import_compiler_without_scipy
+from heatsim_kernels.device.cpu.compilation import import_compiler_without_scipy
 import_compiler_without_scipy()
 assert numba.njit(lambda x: x + 1)(1) == 2
 assert "scipy.linalg" not in sys.modules

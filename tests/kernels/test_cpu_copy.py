@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.cpu import array_copy
+from heatsim_kernels.device.cpu import array_copy
 from helpers.arrays import FLOATS, same_bits
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.cpu import threads as cpu_threads
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cpu import stepper, tile_plan
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.device.cpu import threads as cpu_threads
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.cpu import stepper, tile_plan
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import (

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
-from heatsim_kernels.runtime.cpu.compilation import parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, pointer
-from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.cpu import class_runs
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.device.cpu.compilation import parallel_jit
+from heatsim_kernels.device.cpu.pointers import CACHE_LINE, pointer
+from heatsim_kernels.device.fma import fma
+from heatsim_kernels.explicit.cpu import class_runs
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.explicit.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, ledger_tolerance, outcome, random_case

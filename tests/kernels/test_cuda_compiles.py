@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 import pytest
-from heatsim_kernels.stencil import ONE_STEP_KERNELS
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.explicit import ONE_STEP_KERNELS
+from heatsim_kernels.explicit.cuda_cell.configuration import StencilConfiguration
 from helpers.pairwise import Row, missing_pairs, pairwise, singles
 from helpers.ptx import compile_to_ptx
 from numba import config, types
@@ -64,7 +64,7 @@ def configuration(row: Row) -> StencilConfiguration:
 
 def sweep_signature(precision: str, class_dtype: str = "") -> Any:
     """u, v, shape, boundary faces, medium, heat."""
-    from heatsim_kernels.stencil.cuda.cell_update import CudaBoundaryFaces, CudaExchange, CudaSources, GridShape
+    from heatsim_kernels.explicit.cuda_cell.cell_update import CudaBoundaryFaces, CudaExchange, CudaSources, GridShape
 
     real, count = getattr(types, precision), types.uint32
     reals, indices = real[::1], types.int64[::1]
@@ -77,7 +77,7 @@ def sweep_signature(precision: str, class_dtype: str = "") -> Any:
 
 def stage_signature(precision: str, class_dtype: str) -> Any:
     """u, v, shape, boundary faces, medium, heat with what stages are made of."""
-    from heatsim_kernels.stencil.cuda.cell_update import CudaStageSources
+    from heatsim_kernels.explicit.cuda_cell.cell_update import CudaStageSources
 
     *others, heat = sweep_signature(precision, class_dtype).args
     real = getattr(types, precision)
@@ -91,8 +91,8 @@ def integers(class_dtype: str) -> Any:
 def flows_signature(precision: str, class_dtype: str) -> Any:
     """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, end_blocks,
     kept, carried, held, lost, partial."""
-    from heatsim_kernels.stencil.cuda.boundary_flux import MAX_STEPS
-    from heatsim_kernels.stencil.cuda.held_heat import CarriedShares
+    from heatsim_kernels.explicit.cuda_cell.boundary_flux import MAX_STEPS
+    from heatsim_kernels.explicit.cuda_cell.held_heat import CarriedShares
 
     real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
@@ -118,7 +118,7 @@ def sums_signature(precision: str) -> Any:
 
 
 def ptx_of_sweep(row: Row) -> str:
-    module = import_module(f"heatsim_kernels.stencil.ladder.{row['movement']}")
+    module = import_module(f"heatsim_kernels.explicit.ladder.{row['movement']}")
     chosen = configuration(row)
     signature = (stage_signature if row["stage"] else sweep_signature)(row["precision"], chosen.class_dtype)
     return ptx_of(module.build, (chosen, module.TILES[0]), signature, row["capability"])
@@ -196,7 +196,7 @@ def check_registers(ptx: str, row: Row) -> None:
     assert ".target sm_{}{}".format(*capability) in ptx
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)
     assert spilled_bytes(ptx, capability) == 0
-    threads = prod(import_module(f"heatsim_kernels.stencil.ladder.{row['movement']}").TILES[0].block)
+    threads = prod(import_module(f"heatsim_kernels.explicit.ladder.{row['movement']}").TILES[0].block)
     assert threads <= 1024
     assert registers(ptx, capability) * threads <= REGISTERS
     assert not row["stage"] or registers(ptx, capability) <= 128
@@ -229,7 +229,7 @@ small_kernels = pytest.mark.parametrize(
 
 @small_kernels
 def test_the_ledger_kernels_compile_without_spills(whole: bool, precision: str, capability: tuple[int, int]) -> None:
-    from heatsim_kernels.stencil.cuda import boundary_flux
+    from heatsim_kernels.explicit.cuda_cell import boundary_flux
 
     fewest = {**LARGEST, "rates": UNIFORM, **dict.fromkeys(list(FACTORS)[-3:], False), "losses": True}
     coefficients = LARGEST if whole else fewest
@@ -257,7 +257,7 @@ def test_the_kernel_of_sums_of_planes_compiles_without_spills(precision: str, ca
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_kernel_of_the_defect_compiles_without_spills(precision: str) -> None:
-    from heatsim_kernels.stencil.cuda import trapezoidal_defect
+    from heatsim_kernels.explicit.cuda import trapezoidal_defect
 
     fields = (getattr(types, precision)[::1],) * 4
     signature = types.void(*fields, types.float64, types.float64[:, ::1])
@@ -266,7 +266,7 @@ def test_the_kernel_of_the_defect_compiles_without_spills(precision: str) -> Non
 
 def test_no_code_is_copied_before_it_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba's deep copies, two of each function for each place it goes to, took half of the time to compile."""
-    from heatsim_kernels.runtime.cuda.api import cuda, inlined
+    from heatsim_kernels.device.cuda.api import cuda, inlined
     from numba.cuda.core import ir
 
     def refuse(self: Any, memo: Any) -> None:

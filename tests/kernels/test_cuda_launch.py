@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import STEPPERS
+from heatsim_kernels.explicit import STEPPERS
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, random_case
@@ -19,13 +19,13 @@ from numba import config, types
 if find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
     pytest.skip("numba-cuda is not installed, or compiles nothing", allow_module_level=True)
 
+from heatsim_kernels.device.cuda import compilation, launch
+from heatsim_kernels.device.cuda.api import cuda
+from heatsim_kernels.device.cuda.arrays import Captures, Upload, empty, on_device
+from heatsim_kernels.explicit.cuda.linear_pass import LinearCudaPass
+from heatsim_kernels.explicit.cuda.stepper import CudaStepper
+from heatsim_kernels.explicit.ladder import register
 from heatsim_kernels.field.cuda import cell_reads, field_sums
-from heatsim_kernels.runtime.cuda import compilation, launch
-from heatsim_kernels.runtime.cuda.api import cuda
-from heatsim_kernels.runtime.cuda.arrays import Captures, Upload, empty, on_device
-from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
-from heatsim_kernels.stencil.cuda.stepper import CudaStepper
-from heatsim_kernels.stencil.ladder import register
 
 CAPABILITY = (9, 0)
 READS = types.void(types.float32[::1], types.int64[::1], types.float32[::1])
@@ -127,7 +127,7 @@ def test_a_capture_is_the_field_of_its_time() -> None:
 
 @pytest.mark.gpu
 def test_a_capture_in_several_pieces_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim_kernels.runtime.cuda.arrays.PIECE", 1000)
+    monkeypatch.setattr("heatsim_kernels.device.cuda.arrays.PIECE", 1000)
     values = np.random.default_rng(0).random(10_007)
     array = on_device(values)
     fetch = Captures(array.shape[0], array.dtype).take(array)

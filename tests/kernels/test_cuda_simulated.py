@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_sweeps
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simulate_fields
-from heatsim_kernels.enthalpy.cpu.stepper import enthalpy_field
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import enthalpy_field
 from helpers import simulator
 from helpers.arrays import same_bits
 from simulate_fields import INDICES, TIME_STEP, linear, nonlinear, readings, results, solver_field, starts_of
@@ -33,7 +33,7 @@ def test_simulated_fields_are_read_as_those_of_the_cpu(tmp_path: Path) -> None:
 @pytest.mark.gpu
 def test_fields_on_the_gpu_are_read_as_those_of_the_cpu() -> None:
     pytest.importorskip("numba_cuda")
-    from heatsim_kernels.runtime.cuda.api import device_name
+    from heatsim_kernels.device.cuda.api import device_name
 
     try:
         device_name()

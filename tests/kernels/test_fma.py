@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.fma import exact_fma, fma, product
+from heatsim_kernels.device.fma import exact_fma, fma, product
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 from hypothesis import example, given, settings
@@ -112,7 +112,7 @@ def test_a_product_is_rounded_before_it_is_added(kind: type, other: type) -> Non
 @pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing")
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_on_cuda_a_product_is_no_part_of_a_multiply_add(kind: str) -> None:
-    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.device.cuda.api import cuda
 
     def kernel(x):  # type: ignore[no-untyped-def]
         x[0] = product(x[1], x[2]) + x[3]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.cpu import threads
-from heatsim_kernels.stencil.cpu import stepper, tile_plan
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.device.cpu import threads
+from heatsim_kernels.explicit.cpu import stepper, tile_plan
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.rk_stages import RkStage
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, Case, cut_rows, random_case

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import (
     FEATURES,

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from heatsim_kernels.runtime import kernel_cache
-from heatsim_kernels.runtime.kernel_cache import PACKAGE, ROOT, cache_folder, imported_modules, sources
+from heatsim_kernels.device import kernel_cache
+from heatsim_kernels.device.kernel_cache import PACKAGE, ROOT, cache_folder, imported_modules, sources
 
 FILES = sorted(ROOT.rglob("*.py"))
-FUSED = f"{PACKAGE}.stencil.cpu.fused_pass"
+FUSED = f"{PACKAGE}.explicit.cpu.fused_pass"
 
 
 def forget() -> None:
@@ -41,31 +41,31 @@ def folder_after(package: Path, edited: str, module: str = FUSED) -> Path:
 
 @pytest.mark.parametrize(
     "edited",
-    ["stencil/cpu/fused_pass.py", "stencil/physics.py", "runtime/fma.py", "runtime/cpu/pointers.py"],
+    ["explicit/cpu/fused_pass.py", "explicit/physics.py", "device/fma.py", "device/cpu/pointers.py"],
     ids=["its own file", "a module of another package", "an import of an import", "the runtime"],
 )
 def test_an_edit_of_a_source_changes_the_folder(package: Path, edited: str) -> None:
     assert cache_folder(FUSED) != folder_after(package, edited)
 
 
-@pytest.mark.parametrize("edited", ["multigrid/cpu/sweeps.py", "convolution/__init__.py", "runtime/cuda/launch.py"])
+@pytest.mark.parametrize("edited", ["solver/cpu/sweeps.py", "field/convolution/__init__.py", "device/cuda/launch.py"])
 def test_an_edit_elsewhere_does_not(package: Path, edited: str) -> None:
     assert cache_folder(FUSED) == folder_after(package, edited)
 
 
 def test_a_package_that_is_imported_counts_with_its_init_file(package: Path) -> None:
-    importer = package / "stencil" / "physics.py"
+    importer = package / "explicit" / "physics.py"
     importer.write_text(
-        importer.read_text() + f"\ndef late():\n    from {PACKAGE}.convolution import edges, convolve\n"
+        importer.read_text() + f"\ndef late():\n    from {PACKAGE}.field.convolution import edges, convolve\n"
     )
     forget()
     before = cache_folder(FUSED)
-    assert package / "convolution" / "edges.py" in sources(FUSED)
-    assert before != folder_after(package, "convolution/__init__.py")
+    assert package / "field" / "convolution" / "edges.py" in sources(FUSED)
+    assert before != folder_after(package, "field/convolution/__init__.py")
 
 
 def test_a_module_from_elsewhere_depends_on_all_sources(package: Path) -> None:
-    assert cache_folder("elsewhere") != folder_after(package, "multigrid/cpu/sweeps.py", "elsewhere")
+    assert cache_folder("elsewhere") != folder_after(package, "solver/cpu/sweeps.py", "elsewhere")
 
 
 def test_the_imports_that_are_found_are_those_of_the_syntax_tree() -> None:

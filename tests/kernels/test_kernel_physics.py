@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import STEPPERS, ExplicitStepper
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.time_step_limit import stable_step
+from heatsim_kernels.explicit import STEPPERS, ExplicitStepper
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.time_step_limit import stable_step
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, Case, outcome, random_case

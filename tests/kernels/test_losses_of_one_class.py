@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from between_cases import SHAPE, window_sources
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, ExplicitStepper
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS, ExplicitStepper
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.heat_ledger import LossesOfOneClass
 from helpers.arrays import same_bits
 from helpers.kernel_cases import STEP, Case, Features, random_case
 

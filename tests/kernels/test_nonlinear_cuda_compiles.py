@@ -26,9 +26,9 @@ KERNELS = [
 
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
-    from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundary
-    from heatsim_kernels.enthalpy.cuda.cell import EnthalpyShape
-    from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
+    from heatsim_kernels.explicit.cuda_cell.cell_update import CudaSources, CudaStageSources
+    from heatsim_kernels.explicit.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundary
+    from heatsim_kernels.explicit.enthalpy.cuda.cell import EnthalpyShape
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
@@ -56,11 +56,11 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     """PTX and the assembler's report."""
     from importlib import import_module
 
-    from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration
-    from heatsim_kernels.runtime.cuda.compilation import _assembled
+    from heatsim_kernels.device.cuda.compilation import _assembled
+    from heatsim_kernels.explicit.enthalpy.cuda.cell import EnthalpyConfiguration
 
     name, _, how = name.partition(", ")
-    module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
+    module = import_module(f"heatsim_kernels.explicit.enthalpy.cuda.{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "stage" if how.endswith("stage") else "sources")
     book = ("u", "words", "bytes", "words", "words", "sums", "box", "medium", "known")
     ledger = (*book, "u", "u", "words", "share", "partial")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nonlinear_simulate
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn

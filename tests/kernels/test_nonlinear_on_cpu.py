@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
-from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, SEAM, STRAIGHT, THREAD, Y0, Y1, cut_tiles
-from heatsim_kernels.enthalpy.kernel_arguments import is_paired
-from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.runtime.cpu import threads
-from heatsim_kernels.stencil.cpu import tile_plan
+from heatsim_kernels.device.cpu import threads
+from heatsim_kernels.explicit.cpu import tile_plan
+from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearForcing
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
+from heatsim_kernels.explicit.enthalpy.cpu.straight_tiles import BENT, KIND, SEAM, STRAIGHT, THREAD, Y0, Y1, cut_tiles
+from heatsim_kernels.explicit.enthalpy.kernel_arguments import is_paired
+from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables, tabulate
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import cut_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from nonlinear_cases import (
     ALLOY,

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from heatsim_kernels.enthalpy.coefficients import (
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.explicit.enthalpy.coefficients import (
     FIXED,
     NonlinearCoefficients,
     NonlinearForcing,
     boundary_values,
     equal_cells,
 )
-from heatsim_kernels.enthalpy.linearised import linearised
-from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.time_step_limit import stable_step
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables, tabulate
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.explicit.enthalpy.time_step_limit import stable_step
+from heatsim_kernels.solver.linearised import linearised
+from heatsim_kernels.solver.operator import Operator
 from helpers.in_turn import in_turn
 from nonlinear_cases import (
     CONTACT,

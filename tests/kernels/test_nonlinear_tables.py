@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import lookup_tables
-from heatsim_kernels.enthalpy.lookup_tables import tabulate
-from heatsim_kernels.enthalpy.material import EnthalpyMaterial, curves, state_at
-from heatsim_kernels.enthalpy.pieces import straight_pieces, value_at
-from heatsim_kernels.enthalpy.sampling import points_of_curves
+from heatsim_kernels.explicit.enthalpy import lookup_tables
+from heatsim_kernels.explicit.enthalpy.lookup_tables import tabulate
+from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial, curves, state_at
+from heatsim_kernels.explicit.enthalpy.pieces import straight_pieces, value_at
+from heatsim_kernels.explicit.enthalpy.sampling import points_of_curves
 from helpers.in_turn import in_turn
 from nonlinear_cases import ALLOY, GLASS, PURE, REFERENCE, STEEL, tables
 
-from heatsim.physics.materials import TemperatureBounds, material_properties
+from heatsim.problem.media.materials import TemperatureBounds, material_properties
 from heatsim.scenario import loads
 from heatsim.scenario.material_library import library
 

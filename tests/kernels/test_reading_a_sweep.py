@@ -3,8 +3,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, ExplicitStepper
-from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS, ExplicitStepper
+from heatsim_kernels.explicit.coefficients import FACES, Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, random_case

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import plain_reference
 import pytest
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.time_step_limit import stable_step
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.time_step_limit import stable_step
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, random_case
 from hypothesis import given, settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.coefficients import Forcing
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.rk_stages import RkStage, StageFields
+from heatsim_kernels.explicit.coefficients import Forcing
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper
+from heatsim_kernels.explicit.rk_stages import RkStage, StageFields
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn
 from helpers.kernel_cases import FEATURES, STEP, random_case
@@ -40,7 +40,7 @@ def test_stages_are_those_of_the_text(
 def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     case = random_case((4, 9, 37), FEATURES["uniform"], rows=8, seed=3)
     usual = staged(CpuStepper(case.coefficients, np.dtype(np.float64)), case, "four")
-    monkeypatch.setattr("heatsim_kernels.stencil.cpu.stepper.STREAM_FROM", 0)
+    monkeypatch.setattr("heatsim_kernels.explicit.cpu.stepper.STREAM_FROM", 0)
     past = staged(CpuStepper(case.coefficients, np.dtype(np.float64)), case, "four")
     assert same_bits(past.field, usual.field)
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import FEATURES, Features, ledger_tolerance, random_case
 from simulate_temporal_stages import StageTrial, swept
@@ -46,7 +46,7 @@ def test_several_stages_at_once_on_a_gpu_give_the_bits_of_single_stages(dtype: t
 def check_stages_at_once(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], features: Features, dtype: type
 ) -> None:
-    from heatsim_kernels.stencil.temporal.march import STAGE_TILES, STAGE_TILES_OF_FACES
+    from heatsim_kernels.explicit.blocked.march import STAGE_TILES, STAGE_TILES_OF_FACES
 
     tiles = STAGE_TILES_OF_FACES if features.zones > 1 or features.skew else STAGE_TILES
     trial = StageTrial(shape, tiles[np.dtype(dtype).name][0], dtype, periodic, features, stages=11)

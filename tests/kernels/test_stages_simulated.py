@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import simulate_stages
-from heatsim_kernels.stencil import STEPPERS
+from heatsim_kernels.explicit import STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn

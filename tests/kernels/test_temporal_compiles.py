@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.cuda_cell.configuration import StencilConfiguration
 from helpers.ptx import compile_to_ptx
 from numba import config
 from test_cuda_compiles import REGISTERS, registers, spilled_bytes
@@ -66,7 +66,7 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
 
 def test_the_search_for_a_piece_ends_whatever_the_cells_are() -> None:
     """What lies beyond a tile may be infinite, and a field that runs away too."""
-    from heatsim_kernels.stencil.temporal.potentials import PIECE, piece_rows
+    from heatsim_kernels.explicit.blocked.potentials import PIECE, piece_rows
 
     rows = piece_rows(np.vstack([[-3.0, 1.0, np.inf], np.ones((4, 3))])).reshape(-1, PIECE)
     for u in (-np.inf, np.inf, np.nan):
@@ -94,7 +94,7 @@ def test_temporal_keeps_all_in_registers_where_heat_flows_down_a_potential(  # t
 
 def check_compiled(structure: StencilConfiguration, aligned: bool, traced: bool, capability: tuple[int, int]) -> None:
     """That a kernel spills nothing, calls nothing and has no operation that was not written out."""
-    from heatsim_kernels.stencil.temporal import march
+    from heatsim_kernels.explicit.blocked import march
 
     precision, losses, stage = structure.dtype, structure.losses, structure.stage
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
@@ -116,7 +116,7 @@ def check_compiled(structure: StencilConfiguration, aligned: bool, traced: bool,
 
 
 def test_what_is_not_fused_is_refused() -> None:
-    from heatsim_kernels.stencil.temporal.march import TILES, fuses
+    from heatsim_kernels.explicit.blocked.march import TILES, fuses
 
     tile = TILES["float32"][0]
     large = (1, 300, 300)
@@ -140,7 +140,7 @@ def test_what_is_not_fused_is_refused() -> None:
 
 def test_boundary_values_of_classes_give_way_to_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where shared memory has no room for them, they are looked up, before a smaller tile is taken."""
-    from heatsim_kernels.stencil.temporal import launch, march
+    from heatsim_kernels.explicit.blocked import launch, march
 
     looking_up = StencilConfiguration("float64", False, "uint8", False, False, False, WALLED)
     roomy = looking_up.with_room_for(81)
@@ -158,7 +158,7 @@ def test_boundary_values_of_classes_give_way_to_the_tile(monkeypatch: pytest.Mon
 
 def test_boundary_values_by_cell_find_the_corner_of_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies behind the trace's ring, for which there is no room without a trace."""
-    from heatsim_kernels.stencil.temporal import launch
+    from heatsim_kernels.explicit.blocked import launch
 
     by_cell = StencilConfiguration("float64", True, "", False, False, True, WALLED)
     coefficients = StencilCoefficients((9, 200, 200), np.ones((1, 6)), np.ones(1))
@@ -172,7 +172,7 @@ def test_boundary_values_by_cell_find_the_corner_of_the_tile(monkeypatch: pytest
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_without_a_trace_no_shared_memory_is_taken_for_one(precision: str) -> None:
     """What shared memory takes, the L1 cache lacks."""
-    from heatsim_kernels.stencil.temporal.march import TemporalVariant, shared_bytes, tiles_for
+    from heatsim_kernels.explicit.blocked.march import TemporalVariant, shared_bytes, tiles_for
 
     structure = StencilConfiguration(precision, False, "uint8", False, False, False, WALLED)
     tile = tiles_for(structure)[0]

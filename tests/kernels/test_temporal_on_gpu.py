@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_temporal
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal.plan import TemporalTile
+from heatsim_kernels.explicit.blocked.plan import TemporalTile
+from heatsim_kernels.explicit.cuda_cell.configuration import StencilConfiguration
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import Features
 from simulate_temporal import TemporalTrial
@@ -50,7 +50,7 @@ def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_
 
 
 def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
-    from heatsim_kernels.stencil.temporal.march import tiles_for
+    from heatsim_kernels.explicit.blocked.march import tiles_for
 
     uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
     terms = uniform, class_dtype, features.table, False, per_cell, (False,) * 3

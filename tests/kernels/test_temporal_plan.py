@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.temporal.cell_classes import classes_of_turns
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TurnCosts, fits, plan
+from heatsim_kernels.explicit.blocked.cell_classes import classes_of_turns
+from heatsim_kernels.explicit.blocked.plan import TemporalTile, TurnCosts, fits, plan
 from helpers.in_turn import in_turn
 
 COSTS = TurnCosts(1.3, 1.2, 1.5)

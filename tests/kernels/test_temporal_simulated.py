@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_temporal
-from heatsim_kernels.stencil.temporal.turn_kinds import BY_CELL, BY_ROW, STILL
+from heatsim_kernels.explicit.blocked.turn_kinds import BY_CELL, BY_ROW, STILL
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.in_turn import in_turn

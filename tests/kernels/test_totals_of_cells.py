@@ -40,8 +40,8 @@ def test_what_is_not_a_number_shows_in_all_totals(simulated: dict[str, np.ndarra
 @with_cuda
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
+    from heatsim_kernels.device.cuda.api import cuda
     from heatsim_kernels.field.cuda.region_reductions import build
-    from heatsim_kernels.runtime.cuda.api import cuda
     from numba import types
 
     real, number = getattr(types, precision)[::1], types.float64
@@ -54,8 +54,8 @@ def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gpu_finds_what_numpy_finds(dtype: type) -> None:
+    from heatsim_kernels.device.cuda.arrays import on_device
     from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_parts
-    from heatsim_kernels.runtime.cuda.arrays import on_device
 
     rng = np.random.default_rng(1)
     values, enthalpies = rng.uniform(-9, 9, (2, 400_000)).astype(dtype)

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("numba_cuda")
 
-from heatsim_kernels.stencil.cuda import tile_tuning
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.ladder import basic, register
+from heatsim_kernels.explicit.cuda import tile_tuning
+from heatsim_kernels.explicit.cuda_cell.configuration import StencilConfiguration
+from heatsim_kernels.explicit.ladder import basic, register
 
 UNIFORM = StencilConfiguration("float32", True, "", False, False, False, (False, False, False))
 FEATURES = UNIFORM._replace(uniform=False, class_dtype="uint8")

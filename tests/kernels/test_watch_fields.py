@@ -83,8 +83,8 @@ def test_the_simulated_kernel_gives_the_bits_of_the_cpu(
 @with_cuda
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_kernel_compiles_for_a_gpu_without_spills(precision: str) -> None:
+    from heatsim_kernels.device.cuda.api import cuda
     from heatsim_kernels.field.cuda.time_statistics import build
-    from heatsim_kernels.runtime.cuda.api import cuda
     from numba import types
 
     real, number = getattr(types, precision)[::1], types.float64
@@ -99,8 +99,8 @@ def test_the_kernel_compiles_for_a_gpu_without_spills(precision: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_a_gpu_gives_the_bits_of_the_cpu_watch(name: str, dtype: type) -> None:
+    from heatsim_kernels.device.cuda.arrays import on_device
     from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
-    from heatsim_kernels.runtime.cuda.arrays import on_device
 
     seen = list(samples(dtype, (5, 40, 701)))
     on_progress = CudaTimeStatistics(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simulate_window_sources
+from heatsim_kernels.device.fma import fma
 from heatsim_kernels.field.window_source import heat_window
-from heatsim_kernels.runtime.fma import fma
 from helpers import simulator
 from helpers.in_turn import in_turn
 from numba import config, types
@@ -73,9 +73,9 @@ def test_simulated_deposits_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_kernel_compiles_without_spills_and_to_one_fma(dtype: str) -> None:
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
+    from heatsim_kernels.device.cuda.api import cuda
+    from heatsim_kernels.device.cuda.compilation import _assembled
     from heatsim_kernels.field.cuda.window_source import build
-    from heatsim_kernels.runtime.cuda.api import cuda
-    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     real, count = getattr(types, dtype), types.uint64
     signature = types.void(real[::1], count, count, count, real[::1], count, types.UniTuple(count, 3), real)
@@ -91,7 +91,7 @@ def test_the_kernel_compiles_without_spills_and_to_one_fma(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_deposits_on_the_gpu_give_the_bits_of_the_cpu(dtype: str) -> None:
     pytest.importorskip("numba_cuda")
-    from heatsim_kernels.runtime.cuda.api import device_name
+    from heatsim_kernels.device.cuda.api import device_name
 
     try:
         device_name()

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sparse
-from heatsim_kernels.multigrid.assembly import operator_of
-from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.solver.assembly import operator_of
+from heatsim_kernels.solver.cpu import operations
+from heatsim_kernels.solver.operator import Operator
 from helpers.kernel_cases import terms_of_zones, unique_rows
 
 Shape = tuple[int, int, int]

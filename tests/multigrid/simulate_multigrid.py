@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
-from heatsim_kernels.multigrid import hierarchy
-from heatsim_kernels.multigrid.assembly import Assembly
-from heatsim_kernels.multigrid.hierarchy import RESIDUAL, coarsening
-from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.solver import hierarchy
+from heatsim_kernels.solver.assembly import Assembly
+from heatsim_kernels.solver.hierarchy import RESIDUAL, coarsening
+from heatsim_kernels.solver.solver import Solver
 from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]
@@ -143,7 +143,7 @@ def everything(kernels: ModuleType) -> dict[str, Results]:
 
 def arithmetic() -> Results:
     """What only the fields of CUDA do: arithmetic, sums by class."""
-    from heatsim_kernels.multigrid.cuda import operations
+    from heatsim_kernels.solver.cuda import operations
 
     shape = (3, 4, 5)
     u, v = (operations.put(noise(shape, seed)) for seed in (1, 2))
@@ -159,7 +159,7 @@ def arithmetic() -> Results:
 
 
 def main(target: str) -> None:
-    from heatsim_kernels.multigrid.cuda import operations
+    from heatsim_kernels.solver.cuda import operations
 
     results = {**everything(operations), "fields": arithmetic()}
     parts: Any = {f"{name}: {part}": values for name, found in results.items() for part, values in found.items()}

@@ -54,7 +54,7 @@ def network_of(kernels: ModuleType, networks: ModuleType, shape: Shape, periodic
 
 
 def main(target: str) -> None:
-    from heatsim_kernels.multigrid.cuda import network, operations
+    from heatsim_kernels.solver.cuda import network, operations
 
     found = {name: network_of(operations, network, *trial) for name, trial in NETWORKS.items()}
     parts: Any = {f"{name}: {part}": values for name, each in found.items() for part, values in each.items()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid import hierarchy as hierarchies
-from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
-from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.solver import hierarchy as hierarchies
+from heatsim_kernels.solver.cpu import operations
+from heatsim_kernels.solver.cpu.sweeps import CpuConductances
+from heatsim_kernels.solver.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
+from heatsim_kernels.solver.operator import Operator
 from helpers.in_turn import in_turn
 from multigrid_cases import noise, random_operator, steady
 

@@ -34,7 +34,7 @@ class Built(NamedTuple):
 
     @property
     def build(self) -> Callable[[Any], Any]:
-        found: Callable[[Any], Any] = getattr(import_module(f"heatsim_kernels.multigrid.{self.module}"), self.builder)
+        found: Callable[[Any], Any] = getattr(import_module(f"heatsim_kernels.solver.{self.module}"), self.builder)
         return found
 
 
@@ -123,7 +123,7 @@ ALL = {
 @in_turn("name", ALL)
 def test_a_multigrid_kernel_compiles_without_spills_or_calls_or_needless_float64(name: str) -> None:
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
-    from heatsim_kernels.runtime.cuda.compilation import _assembled
+    from heatsim_kernels.device.cuda.compilation import _assembled
 
     built = ALL[name]
     ptx = compile_to_ptx(built.build(built.variant), types.void(*built.arguments))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.solver.operator import Operator
+from heatsim_kernels.solver.solver import Solver
 from helpers.in_turn import in_turn
 from multigrid_cases import FIXED, INSULATED, steady
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_multigrid
-from heatsim_kernels.multigrid.cpu import operations as cpu
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.solver import Solution, Solver
+from heatsim_kernels.solver.cpu import operations as cpu
+from heatsim_kernels.solver.operator import Operator
+from heatsim_kernels.solver.solver import Solution, Solver
 from multigrid_cases import FIXED, INSULATED, noise, random_operator, steady
 from simulate_multigrid import MultigridTrial
 
@@ -33,7 +33,7 @@ OPERATORS = {
 
 @pytest.mark.parametrize("name", TRIALS)
 def test_every_kernel_gives_on_a_gpu_the_bits_of_that_of_the_cpu(name: str) -> None:
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     expected = simulate_multigrid.kernels_one_by_one(cpu, TRIALS[name])
     found = simulate_multigrid.kernels_one_by_one(cuda, TRIALS[name])
@@ -42,7 +42,7 @@ def test_every_kernel_gives_on_a_gpu_the_bits_of_that_of_the_cpu(name: str) -> N
 
 
 def test_the_passes_of_the_gradient_and_a_solve_are_those_of_the_cpu() -> None:
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     for work in (simulate_multigrid.passes_of_the_gradient, simulate_multigrid.solved):
         expected, found = work(cpu), work(cuda)
@@ -52,7 +52,7 @@ def test_the_passes_of_the_gradient_and_a_solve_are_those_of_the_cpu() -> None:
 
 @pytest.mark.parametrize("name", simulate_multigrid.ASSEMBLED)
 def test_a_problem_is_assembled_on_a_gpu_as_on_the_cpu(name: str) -> None:
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     expected, found = (
         simulate_multigrid.assembled(kernels, simulate_multigrid.ASSEMBLED[name]) for kernels in (cpu, cuda)
@@ -62,7 +62,7 @@ def test_a_problem_is_assembled_on_a_gpu_as_on_the_cpu(name: str) -> None:
 
 
 def on_gpu(operator: Operator, b: np.ndarray) -> tuple[Solution, np.ndarray]:
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     solution = Solver(operator, cuda).solve(b, tolerance=1e-9)
     return solution, cuda.get(solution.x)
@@ -88,7 +88,7 @@ def test_the_same_solve_on_a_gpu_gives_the_same_bits() -> None:
 
 
 def test_a_singular_problem_is_refused_on_a_gpu() -> None:
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     with pytest.raises(ValueError, match="singular"):
         Solver(steady(np.ones((4, 4, 4)), boundary=(INSULATED,) * 6), cuda)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid.assembly import heat_input, operator_of
-from heatsim_kernels.stencil import STEPPERS
-from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.ambient_faces import ambient_face_pairs
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.solver.assembly import heat_input, operator_of
 from helpers.in_turn import in_turn
 from multigrid_cases import applied, matrix, noise, random_operator, random_terms
 

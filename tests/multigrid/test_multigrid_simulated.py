@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_multigrid
-from heatsim_kernels.multigrid.cpu import operations
+from heatsim_kernels.solver.cpu import operations
 from helpers import simulator
 from helpers.in_turn import in_turn
 from multigrid_cases import noise

@@ -6,10 +6,10 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse.linalg as direct
-from heatsim_kernels.multigrid.assembly import heat_input, operator_of
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.explicit.coefficients import Forcing
+from heatsim_kernels.solver.assembly import heat_input, operator_of
+from heatsim_kernels.solver.operator import Operator
+from heatsim_kernels.solver.solver import Solver
 from helpers.in_turn import in_turn
 from helpers.scenario_texts import Face, box, case, convection, fixed, material
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
 import simulate_networks
-from heatsim_kernels.multigrid.cpu import network, operations
-from heatsim_kernels.multigrid.network import APART, ROOT
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.solver.cpu import network, operations
+from heatsim_kernels.solver.network import APART, ROOT
+from heatsim_kernels.solver.operator import Operator
 from helpers import simulator
 from helpers.in_turn import in_turn
 from multigrid_cases import matrix
@@ -85,8 +85,8 @@ def test_a_network_on_the_cpu(name: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", [*NETWORKS, *WIDER])
 def test_a_network_on_a_gpu(name: str) -> None:
-    from heatsim_kernels.multigrid.cuda import network as cuda_network
-    from heatsim_kernels.multigrid.cuda import operations as cuda
+    from heatsim_kernels.solver.cuda import network as cuda_network
+    from heatsim_kernels.solver.cuda import operations as cuda
 
     trial = {**NETWORKS, **WIDER}[name]
     found = network_of(cuda, cuda_network, *trial)

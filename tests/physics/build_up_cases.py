@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 from helpers import in_memory
 
-from heatsim.simulation.state import State
+from heatsim.solve.state import State
 
 Table = dict[str, Any]
 INTEGRATORS = ("euler", "implicit", "steady")

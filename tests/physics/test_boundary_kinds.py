@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from helpers.in_turn import in_turn
 
-from heatsim.physics.boundary.condition import FaceCondition
 from heatsim.scenario.boundary import KINDS, Boundary, kind_name
+from heatsim.scenario.faces.condition import FaceCondition
+from heatsim.scenario.language.value_types import TEMPERATURE
 from heatsim.scenario.reference.examples import SECTIONS
-from heatsim.scenario.value_types import TEMPERATURE
 
 GIVEN = {"temperature": 350.0, "flux": 400.0, "coefficient": 20.0, "ambient": 290.0, "emissivity": 0.8}
 CONSTANT = [kind for kind in KINDS if kind_name(kind) != "radiation"]

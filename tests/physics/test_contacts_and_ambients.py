@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from build_up_cases import INTEGRATORS, Table, box, grid, layers, material, run, scenario
-from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.explicit.coefficients import Forcing
 from helpers import in_memory
 from helpers.in_memory import problem_of
 from helpers.in_turn import in_turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.problem.derived_fields import Vector, gradient, heat_flux
+from heatsim.base.grid import CellGrid
+from heatsim.problem.media.derived_fields import Vector, gradient, heat_flux
 
 EDGES = ((0.0, 0.1, 0.15, 0.4, 0.5), (-0.2, 0.0, 0.3), (1.0, 1.2, 1.25, 1.6))
 UNEQUAL = CellGrid((3, 2, 4), (0.0, -0.2, 1.0), (0.125, 0.25, 0.2), EDGES)

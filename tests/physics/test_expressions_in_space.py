@@ -14,15 +14,15 @@ import pytest
 from helpers.in_turn import in_turn
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.adaptive_means import cell_means
-from heatsim.geometry.axis_cells import Cells
-from heatsim.geometry.means_in_time import MeansInTime
-from heatsim.geometry.space_means import space_means
-from heatsim.integrators import make_field, start_integrator
-from heatsim.physics.initial_condition import InitialField
 from heatsim.problem import Problem, build_problem
+from heatsim.problem.shapes.adaptive_means import cell_means
+from heatsim.problem.shapes.axis_cells import Cells
+from heatsim.problem.shapes.means_in_time import MeansInTime
+from heatsim.problem.shapes.space_means import space_means
+from heatsim.problem.terms.initial_condition import InitialField
 from heatsim.scenario import Expression, loads
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field, start_integrator
+from heatsim.solve.state import State
 
 BODY = """
 time = { end = 1.0 }
@@ -330,8 +330,8 @@ def test_threads_that_share_an_initial_field_give_the_bits_of_one_in_two_passes(
     monkeypatch.setattr(InitialField, "of_planes", lambda *given: (passes.append(given), inner(*given))[1])
     found = []
     for threads in (1, 3):
-        monkeypatch.setattr("heatsim.threads.MANY", 1)
-        monkeypatch.setattr("heatsim.threads.thread_count", lambda count=threads: count)
+        monkeypatch.setattr("heatsim.base.threads.MANY", 1)
+        monkeypatch.setattr("heatsim.base.threads.thread_count", lambda count=threads: count)
         body = problem(text)
         body.warnings()
         state = State(body, make_field(body, "cpu"))

@@ -13,10 +13,10 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import convection, fixed
 
 from heatsim.errors import ScenarioError
-from heatsim.recorders.derived_fields import derived_fields
+from heatsim.output.recorders.derived_fields import derived_fields
 from heatsim.scenario import find_warnings, loads
 from heatsim.simulation.run import run_scenario as run_into_a_folder
-from heatsim.simulation.state import State
+from heatsim.solve.state import State
 from heatsim.store.snapshots import read_snapshot
 
 Q = 100.0 / (0.04 / 2.0 + 0.01 + 0.02 / 0.5 + 1 / 20.0)  # W/m2 through the wall below

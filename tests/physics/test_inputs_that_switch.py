@@ -11,12 +11,12 @@ from helpers.in_turn import in_turn
 from helpers.plain_stages import plain_field
 from helpers.scenario_texts import flux, material
 
-from heatsim.integrators import make_field
-from heatsim.physics.event_times import discontinuity_times, mark_times
 from heatsim.problem.problem import Problem
+from heatsim.problem.terms.event_times import discontinuity_times, mark_times
 from heatsim.scenario import Expression
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 VOLUME, AREA = 1e-5, 1e-4
 

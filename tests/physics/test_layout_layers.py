@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.point_values import make_grid
-from heatsim.geometry.voxelise import voxelise_regions
 from heatsim.problem import build_problem
+from heatsim.problem.shapes.point_values import make_grid
+from heatsim.problem.shapes.voxelise import voxelise_regions
 from heatsim.scenario import load
 
 gdstk = pytest.importorskip("gdstk")

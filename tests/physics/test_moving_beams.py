@@ -14,14 +14,14 @@ from helpers.in_memory import Run, case, problem_of
 from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, material
 
+from heatsim.base.grid import CellGrid
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import CellGrid
-from heatsim.integrators import make_field
-from heatsim.physics.sources.beam import beam_window
-from heatsim.physics.sources.beam_path import BeamStop
+from heatsim.problem.terms.sources.beam import beam_window
+from heatsim.problem.terms.sources.beam_path import BeamStop
 from heatsim.scenario.sources import GaussianBeam, GoldakBeam
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 GAUSSIAN = {"kind": "gaussian", "power": 3.0, "radius": 0.06, "depth": 0.1, "absorptivity": 0.5}
 GOLDAK = {"kind": "goldak", "power": 2.0, "a": 0.06, "b": 0.1, "cf": 0.05, "cr": 0.1, "efficiency": 0.75}

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from heatsim_kernels.stencil import CUDA_STEPPERS
+from heatsim_kernels.explicit import CUDA_STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from helpers import in_memory
 from helpers.in_memory import case, problem_of
 from helpers.pairwise import Row, missing_pairs, pairwise
 from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
-from heatsim.integrators import ON_CUDA
+from heatsim.solve.integrators import ON_CUDA
 
 RADIATION = {"kind": "radiation", "emissivity": 0.8, "ambient": 400.0}
 FACES = {

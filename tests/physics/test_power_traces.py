@@ -11,9 +11,9 @@ from helpers.in_memory import Run, case, problem_of
 from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
-from heatsim.integrators import make_field
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 KNOTS = [(0.1, 0.0), (0.2, 5.0), (0.3333, 2.0), (0.77, 9.0)]
 ENERGY = 0.1 * 2.5 + 0.1333 * 3.5 + 0.4367 * 5.5  # J, under the straight lines

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from helpers.in_turn import in_turn
 
 import heatsim
+from heatsim.base.quantity import Quantity
 from heatsim.cli.main import main
 from heatsim.errors import ScenarioError
-from heatsim.quantity import Quantity
 from heatsim.scenario import loads
 
 REST = """\

@@ -11,8 +11,8 @@ from helpers.in_turn import in_turn
 from heatsim.errors import Issue
 from heatsim.problem import build_problem
 from heatsim.scenario import load, loads
-from heatsim.scenario.expressions.expression import Expression
-from heatsim.scenario.expressions.ranges import range_of
+from heatsim.scenario.language.expressions.expression import Expression
+from heatsim.scenario.language.expressions.ranges import range_of
 from heatsim.simulation.run import resume_run, run_scenario
 
 BODY = """

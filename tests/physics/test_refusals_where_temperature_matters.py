@@ -137,7 +137,7 @@ def test_the_gpu_gets_a_kernel_that_takes_temperature_dependence(
     shared: int, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_selection, "gpu_name", lambda: "a GPU")
-    monkeypatch.setattr("heatsim_kernels.runtime.cuda.api.shared_memory", lambda: shared)
+    monkeypatch.setattr("heatsim_kernels.device.cuda.api.shared_memory", lambda: shared)
     assert device_selection.choose_device(loads(setting(of(), "compute", device="cuda"))).kernel == kernel
 
 

@@ -10,10 +10,10 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.geometry.point_values import make_grid
-from heatsim.geometry.voxelise import covered_volume
 from heatsim.problem import Problem, build_problem
+from heatsim.problem.shapes.interface_areas import find_area_factors
+from heatsim.problem.shapes.point_values import make_grid
+from heatsim.problem.shapes.voxelise import covered_volume
 from heatsim.scenario import loads
 
 TWO = MINIMAL.replace(

@@ -12,7 +12,7 @@ from helpers.in_memory import Run, case
 from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, flux, material
 
-from heatsim.integrators import euler
+from heatsim.solve.integrators import euler
 
 MATERIALS = {"a": material([2.0, 1.0, 0.5], 2.0, 1.5), "b": material(0.4, 1.0, 0.5)}
 SHAPES = {"block": (9, 10, 11), "plate": (21, 40, 1), "rod": (60, 1, 1), "upright plate": (1, 20, 21)}

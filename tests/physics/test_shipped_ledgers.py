@@ -6,11 +6,11 @@ from pathlib import Path
 
 from helpers.in_turn import in_turn
 
-from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.scenario import load
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 STEPS = 300

@@ -14,11 +14,11 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, material
 
 from heatsim.errors import NoGpuError, ScenarioError
-from heatsim.integrators import make_field
-from heatsim.physics.smoothing import FILTERS, smooth_field
 from heatsim.problem import build_problem
+from heatsim.problem.terms.smoothing import FILTERS, smooth_field
 from heatsim.scenario import Scenario, loads
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 CELLS, SIZE = (40, 31, 27), (0.4, 0.31, 0.54)  # 10 x 10 x 20 mm
 SPACING = (0.02, 0.01, 0.01)  # along z, y, x
@@ -198,7 +198,7 @@ def test_a_kernel_that_needs_a_gpu_says_so_where_there_is_none(monkeypatch: pyte
     def fail(*arguments: object) -> np.ndarray:
         raise RuntimeError("no driver")
 
-    monkeypatch.setattr("heatsim.physics.smoothing._convolved", fail)
+    monkeypatch.setattr("heatsim.problem.terms.smoothing._convolved", fail)
     with pytest.raises(NoGpuError, match=r'"tiled" needs a CUDA GPU.*"auto" runs anywhere'):
         smooth_field(with_passes(gaussian(kernel="tiled")), "initial", NOISE, SPACING)
 
@@ -216,7 +216,7 @@ def test_kernels_on_a_gpu_smooth_to_the_same_bits(one: dict[str, object]) -> Non
 
 
 def test_a_mask_too_large_for_a_kernel_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim_kernels.convolution.cuda.mask_pass.require_device", lambda: None)
+    monkeypatch.setattr("heatsim_kernels.field.convolution.cuda.mask_pass.require_device", lambda: None)
     scenario = with_passes(gaussian(0.027, filter="binomial", kernel="register"))
     with pytest.raises(ScenarioError, match=r'smoothing\.0\.kernel: .*31.* too large .*kernel = "auto"'):
         smooth_field(scenario, "initial", NOISE.astype(np.float32), SPACING)

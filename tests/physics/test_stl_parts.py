@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 from helpers.in_turn import in_turn
 
+from heatsim.base.grid import CellGrid
 from heatsim.cli.main import main
-from heatsim.geometry.grid import CellGrid
-from heatsim.geometry.voxelise import covered_volume, shape_masks, voxelise_regions
+from heatsim.problem.shapes.voxelise import covered_volume, shape_masks, voxelise_regions
 from heatsim.scenario import Scenario, load
 
 pytest.importorskip("trimesh")

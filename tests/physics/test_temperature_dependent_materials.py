@@ -13,10 +13,10 @@ from helpers.in_memory import Run, both, case
 from helpers.scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
-from heatsim.integrators import make_field
 from heatsim.simulation import dry_run, preparing
 from heatsim.simulation.device_selection import DeviceChoice
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 
 KELVIN = 273.15
 SIGMA = 5.670374419e-8

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from heatsim_kernels.stencil import STEPPERS
+from heatsim_kernels.explicit import STEPPERS
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS
 from helpers import in_memory
 from helpers.in_memory import case
 from helpers.pairwise import Row, pairwise
 from helpers.scenario_texts import box, fixed, material
 
-from heatsim.integrators import ON_CUDA
+from heatsim.solve.integrators import ON_CUDA
 
 LINEAR = {"metal": material(3.0, 2.0, 4.0), "wool": material(0.1)}
 MELTING = {

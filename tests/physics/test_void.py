@@ -16,7 +16,7 @@ from helpers.scenario_texts import convection, fixed
 import heatsim
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
+from heatsim.solve.state import State
 from heatsim.store.snapshots import unsolved_names
 
 VOID: Table = {"conductivity": 0}

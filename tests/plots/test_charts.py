@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from heatsim.plots.charts import Chart, _all_short, _short, draw_chart
-from heatsim.plots.curve import Curve
-from heatsim.plots.pages import LIGHT
-from heatsim.sweeps.table import _styled, draw_trends, read_sweep, write_table
+from heatsim.output.plots.charts import Chart, _all_short, _short, draw_chart
+from heatsim.output.plots.curve import Curve
+from heatsim.output.plots.pages import LIGHT
+from heatsim.studies.sweeps.table import _styled, draw_trends, read_sweep, write_table
 
 
 def drawn(chart: Chart) -> Axes:

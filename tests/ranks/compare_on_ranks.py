@@ -22,24 +22,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from mpi4py import MPI
 
-from heatsim.ranks.environment import ending_all, take_threads
+from heatsim.solve.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
-from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS  # noqa: E402
-from heatsim_kernels.enthalpy.cpu.stepper import make_stepper  # noqa: E402
+from heatsim_kernels.explicit import ONE_STEP_KERNELS, STEPPERS  # noqa: E402
+from heatsim_kernels.explicit.cpu.stepper import CpuStepper  # noqa: E402
+from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS  # noqa: E402
+from heatsim_kernels.explicit.enthalpy.cpu.stepper import make_stepper  # noqa: E402
+from heatsim_kernels.explicit.rk_stages import RkStage  # noqa: E402
 from heatsim_kernels.field.region_reductions import RegionCells  # noqa: E402
 from heatsim_kernels.field.window_source import WindowSource  # noqa: E402
-from heatsim_kernels.multigrid import slabs  # noqa: E402
-from heatsim_kernels.multigrid.solver import Solver  # noqa: E402
-from heatsim_kernels.stencil import ONE_STEP_KERNELS, STEPPERS  # noqa: E402
-from heatsim_kernels.stencil.cpu.stepper import CpuStepper  # noqa: E402
-from heatsim_kernels.stencil.rk_stages import RkStage  # noqa: E402
+from heatsim_kernels.solver import slabs  # noqa: E402
+from heatsim_kernels.solver.solver import Solver  # noqa: E402
 
-from heatsim.integrators.rkl2 import rkl2_scheme, two_term_scheme  # noqa: E402
-from heatsim.ranks.field import RanksStepper  # noqa: E402
-from heatsim.ranks.parts import Ranks  # noqa: E402
-from heatsim.ranks.solver import RanksSolver  # noqa: E402
+from heatsim.solve.integrators.rkl2 import rkl2_scheme, two_term_scheme  # noqa: E402
+from heatsim.solve.ranks.field import RanksStepper  # noqa: E402
+from heatsim.solve.ranks.parts import Ranks  # noqa: E402
+from heatsim.solve.ranks.solver import RanksSolver  # noqa: E402
 
 if MPI.COMM_WORLD.rank == 0:  # the others serve, and need not know what
     import multigrid_cases

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
-from heatsim.ranks.environment import ending_all, take_threads
+from heatsim.solve.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
@@ -26,9 +26,9 @@ from ranks.test_ranks import results  # noqa: E402
 
 import heatsim  # noqa: E402
 from heatsim.errors import HeatsimError  # noqa: E402
-from heatsim.ranks import join, leave  # noqa: E402
-from heatsim.ranks.parts import Ranks  # noqa: E402
 from heatsim.simulation.run import run_scenario  # noqa: E402
+from heatsim.solve.ranks import join, leave  # noqa: E402
+from heatsim.solve.ranks.parts import Ranks  # noqa: E402
 
 
 def outcome(path: Path, out: Path, integrator: str) -> dict[str, bytes] | str:

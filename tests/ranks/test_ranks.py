@@ -18,14 +18,14 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
-from heatsim_kernels.stencil.slabs import Slab
+from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.slabs import Slab
 from helpers.simulator import needs_numba_cuda
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
-from heatsim.ranks.field import predicted_speedup
-from heatsim.ranks.gpus import CHOICE, HOST, NCCL, FoundGpu, Gpus, choose_transport
-from heatsim.ranks.links import MpiLinks
+from heatsim.solve.ranks.field import predicted_speedup
+from heatsim.solve.ranks.gpus import CHOICE, HOST, NCCL, FoundGpu, Gpus, choose_transport
+from heatsim.solve.ranks.links import MpiLinks
 from heatsim.store.folder import RunFolder
 from heatsim.store.inputs import read_array
 from heatsim.store.snapshots import read_snapshot
@@ -233,7 +233,7 @@ def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None
 # Short, without derived fields, and with snapshots that are taken for large ones.
 PLAIN = MELTING.replace("end = 0.3", "end = 0.02").replace("fields = ", "slices = [] #").replace("slices = [{", "#")
 WARMING = PERFUSED.replace("vessel = { temperature = 312.0", 'vessel = { temperature = "312 + t/100"')
-LARGE = "import heatsim.ranks.field as field; field.FILES_FROM = 0"
+LARGE = "import heatsim.solve.ranks.field as field; field.FILES_FROM = 0"
 
 
 def test_ranks_write_files_of_their_own_that_read_as_one(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_run_folder_that_ranks_do_not_share_is_told(tmp_path: Path) -> None:
     file, out, elsewhere = written(tmp_path, PLAIN), tmp_path / "out", tmp_path / "elsewhere"
     elsewhere.mkdir()
     planted = (
-        f"{LARGE}; import os, pathlib, heatsim.ranks.parts as p; made = p.slab_path; "
+        f"{LARGE}; import os, pathlib, heatsim.solve.ranks.parts as p; made = p.slab_path; "
         f"p.slab_path = lambda path, rank: made(pathlib.Path({str(elsewhere)!r}) / path.name if rank else path, rank); "
         "from heatsim.cli.main import main; main()"
     )
@@ -336,19 +336,19 @@ def test_what_ranks_cannot_run_is_refused_once_and_writes_nothing(tmp_path: Path
 def test_processes_that_cannot_be_ranks_say_why(tmp_path: Path) -> None:
     file = written(tmp_path, PERFUSED)
     assert "MPI knows 1" in told(heatsim(1, "run", file), 2, PMI_SIZE="3")
-    other = "import heatsim.ranks.parts as p; p.__version__ = '0.0'; from heatsim.cli.main import main; main()"
+    other = "import heatsim.solve.ranks.parts as p; p.__version__ = '0.0'; from heatsim.cli.main import main; main()"
     command = [*heatsim(1, "run", file), ":", "-n", "1", sys.executable, "-c", other, "run", str(file)]
     assert "different versions" in told([str(MPIEXEC), "-n", "1", *command], 2)
-    broken = "import sys; sys.modules['heatsim.ranks.parts'] = None; from heatsim.cli.main import main; main()"
+    broken = "import sys; sys.modules['heatsim.solve.ranks.parts'] = None; from heatsim.cli.main import main; main()"
     command = [*heatsim(1, "run", file), ":", "-n", "1", sys.executable, "-c", broken, "run", str(file)]
-    assert "heatsim.ranks.parts" in told([str(MPIEXEC), "-n", "1", *command], FAILED)
+    assert "heatsim.solve.ranks.parts" in told([str(MPIEXEC), "-n", "1", *command], FAILED)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_error_in_one_rank_ends_all_and_is_told(rank: int, tmp_path: Path) -> None:
     file, out = written(tmp_path, MELTING), tmp_path / "out"
     planted = (
-        "import os, heatsim.ranks.parts as p\nfrom heatsim.errors import HeatsimError\n"
+        "import os, heatsim.solve.ranks.parts as p\nfrom heatsim.errors import HeatsimError\n"
         "def fail(self):\n"
         f"    if os.environ['PMI_RANK'] == '{rank}':\n"
         "        raise HeatsimError('planted')\n"

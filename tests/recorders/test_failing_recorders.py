@@ -9,7 +9,7 @@ import pytest
 from helpers.commands import BLOCK
 
 import heatsim
-from heatsim.recorders import derived_fields
+from heatsim.output.recorders import derived_fields
 from heatsim.scenario import loads
 
 

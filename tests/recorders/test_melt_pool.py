@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.recorders.melt_pool import measure_pool
+from heatsim.base.grid import CellGrid
+from heatsim.output.recorders.melt_pool import measure_pool
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
 

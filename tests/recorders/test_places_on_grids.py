@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from helpers.in_turn import in_turn
 
+from heatsim.base.grid import CellGrid, cell_index
 from heatsim.errors import InputFileError
-from heatsim.geometry.grid import CellGrid, cell_index
-from heatsim.pictures.frames import downsample_frame, draw_frames, position_text
-from heatsim.recorders.hotspots import search_slices
+from heatsim.output.pictures.frames import downsample_frame, draw_frames, position_text
+from heatsim.output.recorders.hotspots import search_slices
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame

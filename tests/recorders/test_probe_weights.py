@@ -13,8 +13,8 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, case, convection, fixed, material
 
 import heatsim
-from heatsim.geometry.grid import CellGrid
-from heatsim.recorders.probes import Cell, probe_weights
+from heatsim.base.grid import CellGrid
+from heatsim.output.recorders.probes import Cell, probe_weights
 from heatsim.scenario import loads
 
 EDGES = (0.1, 0.3, 0.35, 1.0)

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.integrators import make_field
+from heatsim.base.grid import CellGrid
+from heatsim.output.recorders import make_recorders
+from heatsim.output.recorders.derived_fields import component_fields
+from heatsim.output.recorders.snapshots import SnapshotRecorder
+from heatsim.output.recorders.writer import Writer
 from heatsim.problem import build_problem
-from heatsim.recorders import make_recorders
-from heatsim.recorders.derived_fields import component_fields
-from heatsim.recorders.snapshots import SnapshotRecorder
-from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 from heatsim.store.snapshots import SnapshotField, read_snapshot

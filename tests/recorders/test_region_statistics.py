@@ -10,17 +10,17 @@ import pytest
 from heatsim_kernels.field.region_reductions import totals
 from helpers.scenario_texts import box, case, material
 
+from heatsim.base.grid import CellGrid
 from heatsim.errors import InputFileError, ScenarioError
-from heatsim.geometry.grid import CellGrid
-from heatsim.integrators import make_field
+from heatsim.output.recorders.derived_fields import component_fields
+from heatsim.output.recorders.regions import RegionRecorder
 from heatsim.problem import build_problem
-from heatsim.problem.zones import find_statistics_regions
-from heatsim.recorders.derived_fields import component_fields
-from heatsim.recorders.regions import RegionRecorder
+from heatsim.problem.media.zones import find_statistics_regions
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
-from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import CsvTable, read_last_row
 

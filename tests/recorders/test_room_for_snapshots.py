@@ -12,16 +12,16 @@ import pytest
 from test_recording_unequal_cells import SCENARIO, flux
 
 from heatsim.errors import NotFiniteError
-from heatsim.integrators import make_field
+from heatsim.output.recorders import snapshots
+from heatsim.output.recorders.snapshots import SnapshotRecorder
+from heatsim.output.recorders.timings import describe_parts
+from heatsim.output.recorders.writer import Writer
 from heatsim.problem import build_problem
-from heatsim.recorders import snapshots
-from heatsim.recorders.snapshots import SnapshotRecorder
-from heatsim.recorders.timings import describe_parts
-from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
 from heatsim.simulation import checkpointing
 from heatsim.simulation.run import run_scenario
-from heatsim.simulation.state import State
+from heatsim.solve.integrators import make_field
+from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import read_snapshot
 

@@ -11,7 +11,7 @@ from helpers.in_turn import in_turn
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.scenario.csv_file import CsvError, name_and_unit, parse_csv
+from heatsim.scenario.language.csv_file import CsvError, name_and_unit, parse_csv
 from heatsim.scenario.sweep_axes import axes_of_file
 
 TEXT = """

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from heatsim.scenario.expressions.expression import Expression, ExpressionError
+from heatsim.scenario.language.expressions.expression import Expression, ExpressionError
 
 NAMES = frozenset("xyztT")
 POINTS = {

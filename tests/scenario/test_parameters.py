@@ -7,7 +7,7 @@ from helpers.scenario_texts import MINIMAL
 
 from heatsim.scenario import loads
 from heatsim.scenario.boundary import Convection
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.language.expressions.expression import Expression
 from heatsim.scenario.parameters import substitute_parameters
 
 TEXT = (

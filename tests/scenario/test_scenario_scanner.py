@@ -9,7 +9,7 @@ from helpers.in_turn import in_turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatsim.scenario.toml.positions import ScanError, scan, split_key
+from heatsim.scenario.language.toml.positions import ScanError, scan, split_key
 
 TRICKY = '''\
 # comment with [brackets] and = signs

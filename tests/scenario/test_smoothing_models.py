@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import get_args
 
 import pytest
-from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, masks
+from heatsim_kernels.field.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, masks
 from helpers.in_turn import in_turn
 
 from heatsim.scenario import find_warnings, loads

@@ -10,7 +10,7 @@ from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
-from heatsim.scenario.units import UnitError, convert, split_quantity
+from heatsim.scenario.language.units import UnitError, convert, split_quantity
 
 
 @in_turn(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.quantity import Quantity
+from heatsim.base.quantity import Quantity
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import CellGrid, Snapshot
 

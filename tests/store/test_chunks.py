@@ -15,8 +15,9 @@ import pytest
 from helpers.in_turn import in_turn
 from store.test_series import fill, read_with_vtk
 
+from heatsim.base import atomic
 from heatsim.errors import InputFileError
-from heatsim.store import atomic, chunks
+from heatsim.store import chunks
 from heatsim.store.chunks import Compression, create_packed, fletcher32, read_block, write_chunks
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import Snapshot, read_snapshot, write_snapshot

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RequestError, RunFolderError
-from heatsim.pictures.planes import PlaneRequest, PlaneSource, line_curves
-from heatsim.quantity import Quantity
+from heatsim.output.pictures.planes import PlaneRequest, PlaneSource, line_curves
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import CellGrid, Snapshot, SnapshotField, write_snapshot

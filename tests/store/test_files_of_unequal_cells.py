@@ -10,7 +10,7 @@ import pytest
 import xarray
 from helpers.in_turn import in_turn
 
-from heatsim.geometry.grid import CellGrid
+from heatsim.base.grid import CellGrid
 from heatsim.store.folder import RunFolder
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, read_snapshot, write_geometry, write_snapshot

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from heatsim.base.atomic import temporary_name, write_atomically
 from heatsim.errors import RunFolderError
-from heatsim.recorders import TABLES
-from heatsim.store.atomic import temporary_name, write_atomically
+from heatsim.output.recorders import TABLES
 from heatsim.store.folder import RunFolder, holds_nothing
 
 

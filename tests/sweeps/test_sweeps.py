@@ -21,8 +21,8 @@ from heatsim.cli.main import main
 from heatsim.errors import RequestError, ScenarioError
 from heatsim.scenario import loads
 from heatsim.scenario.sweep_axes import axis_of_text
-from heatsim.sweeps import runs
-from heatsim.sweeps.table import open_sweep, read_sweep, write_table
+from heatsim.studies.sweeps import runs
+from heatsim.studies.sweeps.table import open_sweep, read_sweep, write_table
 
 # A block heated uniformly, whose heat leaves through one face.
 TEXT = """

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from heatsim.base.grid import CellGrid
 from heatsim.cli.main import main
-from heatsim.geometry.grid import CellGrid
-from heatsim.verification.study import Sought, study
+from heatsim.studies.verification.study import Sought, study
 
 pytestmark = pytest.mark.xdist_group("verify")
 

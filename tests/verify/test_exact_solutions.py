@@ -12,9 +12,9 @@ from helpers.in_turn import in_turn
 from scipy.integrate import quad, solve_bvp
 from scipy.special import erfc as scipy_erfc
 
-from heatsim.verification.exact import modes, special_functions, steady, transient
-from heatsim.verification.exact.transient import MaterialPhase, Solidification
-from heatsim.verification.problems import manufactured
+from heatsim.studies.verification.exact import modes, special_functions, steady, transient
+from heatsim.studies.verification.exact.transient import MaterialPhase, Solidification
+from heatsim.studies.verification.problems import manufactured
 
 WATER = Solidification(MaterialPhase(2.2, 2.0e6), MaterialPhase(0.6, 4.2e6), -10.0, 0.0, 5.0, 3.34e8)
 In1D = Callable[[np.ndarray, float], np.ndarray]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from verify_cases import Exact, JudgedRun, run_of, solved_balcony
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.verification.exact import steady
-from heatsim.verification.exact.steady import rosenthal
-from heatsim.verification.judgement import Judge, Judgement, ValueCheck
-from heatsim.verification.problems import PROBLEMS, iso_10211, manufactured, melting, moving, nafems
-from heatsim.verification.problems import steady as walls
-from heatsim.verification.surfaces import extrapolate_to_corner, extrapolate_to_edge, surface_temperature
+from heatsim.base.grid import CellGrid
+from heatsim.studies.verification.exact import steady
+from heatsim.studies.verification.exact.steady import rosenthal
+from heatsim.studies.verification.judgement import Judge, Judgement, ValueCheck
+from heatsim.studies.verification.problems import PROBLEMS, iso_10211, manufactured, melting, moving, nafems
+from heatsim.studies.verification.problems import steady as walls
+from heatsim.studies.verification.surfaces import extrapolate_to_corner, extrapolate_to_edge, surface_temperature
 
 JUDGES: dict[str, Judge] = {problem.name: problem.judge for problem in PROBLEMS}
 

@@ -7,17 +7,24 @@ from math import pi
 import numpy as np
 import pytest
 
+from heatsim.base.grid import CellGrid
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import CellGrid
 from heatsim.scenario import loads
-from heatsim.verification.order import (
+from heatsim.studies.verification.order import (
     extrapolate_to_limit,
     observed_order,
     restrict_field,
     rms_over_volume,
     why_no_order,
 )
-from heatsim.verification.refinement import RefinementLevel, grids, overrides, require_refinable, split_cells, steps
+from heatsim.studies.verification.refinement import (
+    RefinementLevel,
+    grids,
+    overrides,
+    require_refinable,
+    split_cells,
+    steps,
+)
 
 BAR = """
 grid = { cells = [10, 6, 1], size = [0.1, 0.1, 0.1] }

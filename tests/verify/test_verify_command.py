@@ -14,9 +14,9 @@ from helpers.in_turn import in_turn
 
 from heatsim.cli.main import main
 from heatsim.scenario import load
-from heatsim.verification import problem_runs
-from heatsim.verification.judgement import VerificationProblem
-from heatsim.verification.problems import PROBLEMS
+from heatsim.studies.verification import problem_runs
+from heatsim.studies.verification.judgement import VerificationProblem
+from heatsim.studies.verification.problems import PROBLEMS
 
 pytestmark = pytest.mark.xdist_group("verify")  # one process compiles the kernels once
 
@@ -132,7 +132,7 @@ def test_a_run_that_fails_is_a_failure_with_its_reason(
 def test_a_document_holds_table_and_figures_between_markers(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heatsim.verification import command
+    from heatsim.studies.verification import command
 
     monkeypatch.setattr(command, "PROBLEMS", [each for each in PROBLEMS if each.name in ("mode-1d", "time-euler")])
     path = tmp_path / "verification.md"

@@ -9,9 +9,9 @@ from math import inf
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from heatsim.geometry.grid import CellGrid
-from heatsim.quantity import Quantity
-from heatsim.verification.problems.iso_10211 import BalconyAmbient
+from heatsim.base.grid import CellGrid
+from heatsim.base.quantity import Quantity
+from heatsim.studies.verification.problems.iso_10211 import BalconyAmbient
 
 
 @dataclass

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 from helpers.in_turn import in_turn
 
-from heatsim.viewer.encoding import LEVELS, encode, passes, quantise
+from heatsim.output.viewer.encoding import LEVELS, encode, passes, quantise
 
 SHAPES = [(1, 1, 1), (1, 1, 7), (1, 2, 40), (2, 1, 3), (5, 4, 3), (8, 8, 8), (1, 16, 9), (13, 7, 20)]
 

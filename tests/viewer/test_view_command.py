@@ -18,11 +18,11 @@ from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.output.viewer.frames import FrameSource, most_telling
+from heatsim.output.viewer.server import LiveRun, make_server
 from heatsim.scenario import loads
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
-from heatsim.viewer.frames import FrameSource, most_telling
-from heatsim.viewer.server import LiveRun, make_server
 
 
 def view(*arguments: object) -> Result:

@@ -45,6 +45,8 @@ from heatsim.scenario.checks.quantities import (
     quantities_have_no_beams,
 )
 from heatsim.scenario.grid import Grid
+from heatsim.scenario.language.toml.messages import did_you_mean, quote
+from heatsim.scenario.language.toml.positions import KeyIssue
 from heatsim.scenario.materials import Ambient, AnyMaterial, DiffusionMaterial, Void
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
@@ -54,8 +56,6 @@ from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
 from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import did_you_mean, quote
-from heatsim.scenario.toml.positions import KeyIssue
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
 FAR = 50.0  # times as far from the origin as the grid

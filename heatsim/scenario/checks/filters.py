@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
+from heatsim.scenario.language.toml.messages import quote
+from heatsim.scenario.language.toml.positions import KeyIssue
 from heatsim.scenario.materials import Ambient
 from heatsim.scenario.output import Output
 from heatsim.scenario.smoothing import MAX_MASK_WIDTH, Smoothing
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Compute
-from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.positions import KeyIssue
 
 MAX_SIGMA_CELLS = 64.0  # cells: hundreds of passes of the widest mask
 MIN_SIGMA_CELLS = 1 / 3  # cells: what is narrower hardly reaches the next cell

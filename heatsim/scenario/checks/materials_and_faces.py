@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from heatsim.scenario.boundary import KINDS, Boundary, Face, kind_name
-from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 from heatsim.scenario.grid import Grid
+from heatsim.scenario.language.expressions.expression import depends_on, separate_temperature
+from heatsim.scenario.language.toml.messages import one_of, quote
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, AnyMaterial, Contact, Void
 from heatsim.scenario.output import HISTORY_FIELDS, Output
 from heatsim.scenario.quantity import QuantitySection
 from heatsim.scenario.regions import Region, Shape
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import one_of, quote
-from heatsim.scenario.toml.positions import Key, KeyIssue
 
 
 def cylindrical_faces_exist(grid: Grid, boundary: Boundary) -> Iterator[KeyIssue]:

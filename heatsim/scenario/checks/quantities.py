@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from heatsim.scenario.boundary import Boundary
+from heatsim.scenario.language.toml.messages import quote
+from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.materials import Ambient
 from heatsim.scenario.output import Output
 from heatsim.scenario.quantity import QuantitySection
 from heatsim.scenario.sources import Source
-from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.positions import Key, KeyIssue
 
 
 def quantities_do_not_radiate(

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from heatsim.scenario.expressions.parser import FUNCTIONS
+from heatsim.scenario.language.expressions.parser import FUNCTIONS
+from heatsim.scenario.language.units import ALONE, WITH_PREFIX
 from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
-from heatsim.scenario.units import ALONE, WITH_PREFIX
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
 

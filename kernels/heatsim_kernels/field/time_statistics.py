@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
-from heatsim_kernels.runtime.cpu.threads import limited, threads_for
-from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.device.cpu.compilation import inlined, parallel_jit
+from heatsim_kernels.device.cpu.threads import limited, threads_for
+from heatsim_kernels.device.fma import fma
 
 TIME = np.dtype(np.float64)  # of times that are summed up
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import parallel_jit
-from heatsim_kernels.runtime.cpu.threads import limited, threads_for
-from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.device.cpu.compilation import parallel_jit
+from heatsim_kernels.device.cpu.threads import limited, threads_for
+from heatsim_kernels.device.fma import fma
 
 Corner = tuple[int, int, int]
 

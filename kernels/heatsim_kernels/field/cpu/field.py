@@ -7,11 +7,11 @@ from math import isfinite, prod
 
 import numpy as np
 
+from heatsim_kernels.device.cpu.pointers import padded
 from heatsim_kernels.field import FieldCells, StoredField
 from heatsim_kernels.field.cpu.weighted_sum import row_sums, sum_of_rows, weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
-from heatsim_kernels.runtime.cpu.pointers import padded
 
 
 class CpuField(StoredField[np.ndarray]):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_sum, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer
-from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+from heatsim_kernels.device.cpu.compilation import inlined, inlined_sum, parallel_jit
+from heatsim_kernels.device.cpu.pointers import load, pointer, row_pointer
+from heatsim_kernels.device.cpu.threads import limited, threads_for
 
 BLOCKS = 256
 

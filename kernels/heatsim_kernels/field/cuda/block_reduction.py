@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import float64
 
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda, inlined
 
 THREADS = 2 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
 

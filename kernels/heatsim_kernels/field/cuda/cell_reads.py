@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import int64
 
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
-from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import kernel
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda
+from heatsim_kernels.device.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.device.cuda.launch import kernel
 
 THREADS = 4 if SIMULATED else 128  # a block
 

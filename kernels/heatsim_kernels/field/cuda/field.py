@@ -7,6 +7,8 @@ from math import prod
 
 import numpy as np
 
+from heatsim_kernels.device.cuda.arrays import Array, Captures, Download, empty, on_device
+from heatsim_kernels.device.cuda.launch import kernel
 from heatsim_kernels.field import Fetch, FieldCells, StoredField, Temperatures
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
@@ -15,8 +17,6 @@ from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_pa
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from heatsim_kernels.runtime.cuda.arrays import Array, Captures, Download, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import kernel
 
 CHECKED_PLANE_STRIDE = 8
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from numba import float64, uint64
 
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
 BLOCKS = 2 if SIMULATED else 1024
 BLOCKS_BY_PLANE = 16 if SIMULATED else 2048  # of all planes, at most, where there are not more planes

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda
+from heatsim_kernels.device.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.device.cuda.launch import kernel
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_most, block_sum, greater
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
-from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import kernel
 
 PLANE_BLOCKS = 2 if SIMULATED else 16  # of the cells of a plane
 

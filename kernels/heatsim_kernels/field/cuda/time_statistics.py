@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import numpy as np
 from numba import float64, uint64
 
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda, inlined
+from heatsim_kernels.device.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.device.cuda.launch import kernel
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.field.time_statistics import time_above as _time_above
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
-from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import kernel
 
 THREADS = 4 if SIMULATED else 256  # a block
 

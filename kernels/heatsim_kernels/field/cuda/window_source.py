@@ -15,11 +15,11 @@ from math import prod
 import numpy as np
 from numba import uint64
 
+from heatsim_kernels.device.cuda.api import SIMULATED, cuda
+from heatsim_kernels.device.cuda.arrays import Array, Upload
+from heatsim_kernels.device.cuda.launch import kernel
+from heatsim_kernels.device.fma import fma
 from heatsim_kernels.field.window_source import Corner, WindowSource, require_inside, window_sources_of
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
-from heatsim_kernels.runtime.cuda.arrays import Array, Upload
-from heatsim_kernels.runtime.cuda.launch import kernel
-from heatsim_kernels.runtime.fma import fma
 
 WindowSources = Sequence[Sequence[WindowSource]]
 THREADS = 4 if SIMULATED else 128  # a block

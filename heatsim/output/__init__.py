@@ -1,0 +1,1 @@
+"""What a run leaves behind: recorders, pictures, the viewer's page, hot spots."""

@@ -1,0 +1,240 @@
+"""A run on one page: its geometry, its hottest plane, probes and energy over time, and the facts of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from heatsim.base.grid import AXES, CellGrid
+from heatsim.errors import InputFileError, RequestError
+from heatsim.output.pictures.frames import (
+    Tell,
+    fit_to_page,
+    plane_materials,
+    plane_style,
+    position_text,
+    time_text,
+)
+from heatsim.output.pictures.options import PictureOptions
+from heatsim.output.pictures.planes import PlaneRequest, PlaneSource, Point, line_curves
+from heatsim.output.pictures.tables import table_charts
+from heatsim.store.field_reader import FieldReader, SnapshotHeader
+from heatsim.store.snapshots import read_geometry_block, unsolved_names
+
+if TYPE_CHECKING:
+    from heatsim.output.plots.charts import Chart
+    from heatsim.output.plots.overview import OverviewBody, OverviewPlane
+    from heatsim.store.folder import RunFolder
+
+_SEARCHED_CELLS = 2**25  # of all snapshots; of more, the last one is searched alone
+_PROFILES = 6  # along a line
+_VIEW_CELLS = 72  # an axis, from which the body is drawn
+
+
+def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: Tell) -> None:
+    """Draw a run on one page. Raises OSError, RunFolderError where there is no snapshot."""
+    from heatsim.output.plots.overview import draw_overview_page
+    from heatsim.output.plots.pages import PlaneStyle
+
+    reader = FieldReader(folder)
+    for message in reader.skipped:
+        tell(message)
+    info = folder.read_info()
+    hottest, last = find_hottest(reader, tell)
+    charts = _profile(reader) + [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
+    plane = _plane(reader, hottest.header, hottest.cell, options)
+    style = PlaneStyle(("", ""), "", "", theme=options.colours)
+    title = str(info.get("title") or folder.path.name)
+    draw_overview_page(path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info, last), style)
+
+
+class Hottest(NamedTuple):
+    """The highest temperature of a snapshot outside ambients, with its snapshot and cell (k, j, i); and the lowest."""
+
+    value: float
+    header: SnapshotHeader
+    cell: tuple[int, int, int]
+    lowest: float
+
+
+def find_hottest(reader: FieldReader, tell: Tell) -> tuple[Hottest, Hottest]:
+    """Find the hottest of all snapshots but that of the start, and the last one; of a large run, the last one as both.
+
+    Each is read once. Those whose data are damaged are left out of the reader, and reported. Raises InputFileError
+    where none can be read.
+    """
+    few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
+    found: list[Hottest] = []
+    for header in reversed(reader.snapshots[1:] or reader.snapshots):
+        if found and not few:
+            break
+        try:
+            found.append(_hottest_of(reader, header))
+        except InputFileError as error:
+            reader.snapshots.remove(header)
+            if not reader.snapshots:
+                raise
+            tell(f"{error}; it is left out")
+    if not found:  # the start is all that is left
+        found.append(_hottest_of(reader, reader.snapshots[-1]))
+    return max(found, key=lambda each: each.value), found[0]
+
+
+def _hottest_of(reader: FieldReader, header: SnapshotHeader) -> Hottest:
+    geometry = reader.folder.geometry
+    unsolved = unsolved_names(reader.folder.read_scenario()) if geometry.is_file() else []
+    best, cell, lowest = -np.inf, (0, 0, 0), np.inf
+    for z, values in reader.blocks(header, reader.quantity.name):
+        free: np.ndarray | bool = True
+        if unsolved:
+            ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
+            free = ~np.isin(names, unsolved)[ids]
+        lowest = min(lowest, float(values.min(where=free, initial=np.inf)))
+        top = float(values.max(where=free, initial=-np.inf))
+        if top > best:
+            k, j, i = (int(each[0]) for each in np.nonzero((values == top) & free))
+            best, cell = top, (z + k, j, i)
+    return Hottest(best, header, cell, lowest)
+
+
+def _plane(
+    reader: FieldReader, header: SnapshotHeader, cell: tuple[int, int, int], options: PictureOptions
+) -> OverviewPlane | None:
+    """The plane through the hottest cell in which the most cells lie; None of a run in one dimension."""
+    from heatsim.output.plots.overview import OverviewPlane
+
+    shape = reader.grid.shape
+    if sum(n > 1 for n in shape) < 2:
+        return None
+    best = max(AXES[::-1], key=lambda axis: _seen_area(reader.grid, axis))
+    at = float(reader.grid.centres(best)[cell[2 - AXES.index(best)]])
+    source = PlaneSource(reader, PlaneRequest(axis=best, at=at))
+    frame, _ = source.frame(header)
+    materials = plane_materials(reader.folder, source.axis, source.position)
+    cut, field, faces, overlay = fit_to_page(frame, replace(options, crop=None), materials)
+    style = plane_style(cut, "", None, options)
+    visible = field if overlay.materials is None else np.where(overlay.materials.void, np.nan, field)
+    style = replace(style, limits=style.limits_of(visible))
+    caption = f"Hottest plane, {time_text(header.time, header.time)}{position_text(frame)}"
+    return OverviewPlane(field, cut.extent, style, faces, overlay, caption)
+
+
+def _seen_area(grid: CellGrid, axis: str) -> float:
+    """The area of a plane normal to an axis, as far as it is resolved."""
+    if grid.coordinates == "cylindrical":
+        return float(axis == "y")
+    others = [other for other in AXES if other != axis]
+    return float(
+        np.prod([np.ptp(grid.span(other)) if grid.shape[2 - AXES.index(other)] > 1 else 0.0 for other in others])
+    )
+
+
+def _body(reader: FieldReader) -> OverviewBody | None:
+    from heatsim.output.plots.outside_view import Body
+    from heatsim.output.plots.overview import OverviewBody
+
+    grid = reader.grid
+    if grid.coordinates == "cylindrical":
+        return None
+    geometry = reader.folder.geometry
+    z, y, x = (slice(None, None, max(1, n // _VIEW_CELLS)) for n in grid.shape)
+    faces = thinned_faces(grid, (z, y, x))
+    if geometry.is_file():
+        ids, names = read_geometry_block(geometry, (z, y, x))
+        unsolved = np.isin(names, unsolved_names(reader.folder.read_scenario()))
+        return OverviewBody(Body(ids, unsolved, faces), names, AXES)
+    ids = np.zeros((len(faces[2]) - 1, len(faces[1]) - 1, len(faces[0]) - 1), np.uint8)
+    return OverviewBody(Body(ids, np.zeros(1, bool), faces), (), AXES)
+
+
+def thinned_faces(grid: CellGrid, cells: tuple[slice, slice, slice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The places of the faces along x, y, z of cells of which every n-th is taken, along z, y, x."""
+    x, y, z = (
+        np.append(grid.faces(axis)[:-1][part], grid.faces(axis)[-1])
+        for axis, part in zip(AXES, cells[::-1], strict=True)
+    )
+    return x, y, z
+
+
+def _charts(folder: RunFolder, table: str) -> list[Chart]:
+    try:
+        return table_charts(folder, table)
+    except RequestError:  # it was not asked for, or has one time as yet
+        return []
+
+
+def _profile(reader: FieldReader) -> list[Chart]:
+    """The temperature along the line of a run in one dimension, at the start, in between and at the end."""
+    from heatsim.output.plots.charts import Chart
+    from heatsim.output.plots.units import axis_symbol, length_unit, value_label
+
+    grid = reader.grid
+    resolved = [axis for axis in AXES if grid.shape[2 - AXES.index(axis)] > 1]
+    if len(resolved) != 1:
+        return []
+    start, end = (_on_line(grid, resolved[0], which) for which in (0, 1))
+    shown = reader.snapshots[:: max(1, len(reader.snapshots) // _PROFILES)]
+    solved = reader.quantity
+    curves = line_curves(reader, solved.name, (start, end), shown)
+    scale, symbol = length_unit(float(np.ptp(grid.span(resolved[0]))))
+    name = axis_symbol(resolved[0], grid.coordinates)
+    origin = grid.span(resolved[0])[0]
+    curves = [curve._replace(x=(origin + curve.x) / scale) for curve in curves]
+    return [Chart(f"{name} ({symbol})", value_label(solved.in_own_words("Temperature"), solved.unit), curves)]
+
+
+def _on_line(grid: CellGrid, axis: str, end: int) -> Point:
+    """An end of the line along an axis through the middle of the box."""
+    spans = {each: grid.span(each) for each in AXES}
+    x, y, z = (spans[each][end] if each == axis else 0.5 * sum(spans[each]) for each in AXES)
+    return x, y, z
+
+
+def _subtitle(info: dict[str, Any]) -> str:
+    state = str(info.get("state", "running"))
+    return state[:1].upper() + state[1:]
+
+
+def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tuple[str, str]]:
+    from heatsim.output.plots.units import format_length, format_time, unit_symbol
+
+    grid = reader.grid
+    solved = reader.quantity
+    unit, moved = unit_symbol(solved.unit), solved.stored
+    sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
+    units = info.get("result_units", {})
+    facts = [
+        *((name[:24], _result(value, units.get(name, ""))) for name, value in info.get("results", {}).items()),
+        ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
+        ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
+        ("last snapshot", time_text(last.header.time, last.header.time)),
+        (solved.in_own_words("temperatures"), f"{last.lowest:.4g} to {last.value:.4g} {unit}"),
+        ("integrator", str(info.get("integrator", ""))),
+        ("device", f"{info.get('device', '')}, {info.get('precision', '')}"),
+    ]
+    if "timings" in info:
+        facts += [
+            ("steps", str(info["steps"])),
+            ("wall time", format_time(round(info["timings"]["total_seconds"], 2))),
+            ("residual", f"{info['energy']['relative_residual']:.1e} of the {moved} moved"),
+            ("warnings", str(len(_warnings(reader.folder.log)) or "none")),
+        ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _warnings(log: Path) -> set[str]:
+    """What a run warned of, in its log: the scenario before it began, and itself."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {line.partition(" WARNING ")[2] for line in lines if " WARNING " in line}
+
+
+def _result(value: float | None, unit: str) -> str:
+    from heatsim.output.plots.units import unit_symbol
+
+    return "not reached" if value is None else f"{value:.5g} {unit_symbol(unit)}".rstrip()

@@ -1,0 +1,1 @@
+"""The media that cells are made of: materials and their curves, zones, cell classes, tables over temperature."""

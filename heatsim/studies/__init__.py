@@ -1,0 +1,1 @@
+"""What is made of many runs, and of files of other programs."""

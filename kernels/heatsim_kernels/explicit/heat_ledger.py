@@ -1,0 +1,97 @@
+"""What the ledger enters: the heat of boundary faces that are not closed and of those beside ambients; and losses."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.slabs import SlabLinks
+
+
+class LedgerFaces(NamedTuple):
+    """(m,) flat index of the cell at each face and which of its six faces; (accounts + 1,) where each account starts:
+    the six FACES of the box, then the ambients. Within an account cells are in order."""
+
+    cells: np.ndarray
+    faces: np.ndarray
+    starts: np.ndarray
+
+
+def ledger_of(coefficients: StencilCoefficients) -> LedgerFaces:
+    """The ledger of a problem."""
+    cells = [
+        np.empty(0, np.int64) if coefficients.closed[face] else boundary_cells(coefficients.shape, face)
+        for face in range(6)
+    ]
+    faces = [np.full(len(each), face, np.uint8) for face, each in enumerate(cells)]
+    if coefficients.ambient_faces is not None:
+        for owner in range(coefficients.ambient_faces.ambients):
+            chosen = np.flatnonzero(coefficients.ambient_faces.owners == owner)
+            chosen = chosen[np.argsort(coefficients.ambient_faces.cells[chosen], kind="stable")]
+            cells.append(np.asarray(coefficients.ambient_faces.cells[chosen], np.int64))
+            faces.append(np.asarray(coefficients.ambient_faces.faces[chosen], np.uint8))
+    starts = np.concatenate(([0], np.cumsum([len(each) for each in cells])))
+    return LedgerFaces(np.concatenate(cells), np.concatenate(faces), starts)
+
+
+def boundary_cells(shape: tuple[int, int, int], face: int) -> np.ndarray:
+    """Flat indices of the cells at a face of the box, in C order of its two axes."""
+    ranges = [np.arange(n, dtype=np.int64) for n in shape]
+    axis = 2 - face // 2
+    ranges[axis] = ranges[axis][-1:] if face % 2 else ranges[axis][:1]
+    z, y, x = np.ix_(*ranges)
+    return np.asarray(((z * shape[1] + y) * shape[2] + x).reshape(-1))
+
+
+class LossesOfOneClass:
+    """The losses of a field of a single cell class, by explicit steps.
+
+    They follow from the heat that the field holds, and that from the balance: no kernel has to sum the cells.
+
+        lost in a step = share * held before it,    held after it = held before it - lost + entered + released
+    """
+
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> None:
+        assert coefficients.losses is not None
+        self.capacity, self._loss = float(coefficients.capacity[0]), float(coefficients.losses[0])
+        self._dtype, self._links = np.dtype(dtype), links
+        self._cells = int(np.prod(coefficients.shape if links is None else links.slab.cells))
+        self._summed: tuple[np.ndarray, float] | None = None
+
+    @classmethod
+    def of(
+        cls, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+    ) -> LossesOfOneClass | None:
+        """Those of a problem, or of a slab of it; None if it has several cell classes or no losses."""
+        alone = coefficients.class_ids is None and coefficients.losses is not None
+        return cls(coefficients, dtype, links) if alone else None
+
+    def share(self, dt: float) -> float:
+        """The share of its heat that the field loses in a step of `dt` s, as kernels round it."""
+        return float(self._dtype.type(dt * self._loss))
+
+    def released(self, dt: float, forcing: Forcing) -> np.ndarray:
+        """(k,) heat that the sources release in each of the first k steps of `dt` s, J; the last serves all later ones.
+        Without windows."""
+        rises = np.zeros(1)  # sums over all cells, K
+        if forcing.heat_table is not None:
+            rises = self._cells * self._rounded(dt) * self._rounded(forcing.heat_table[:, 0])
+        if forcing.heat_field is not None:
+            gains = self._rounded(dt * forcing.heat_scale) * self._sum(forcing.heat_field)
+            last = np.arange(max(len(rises), len(gains)))
+            rises = rises[np.minimum(last, len(rises) - 1)] + gains[np.minimum(last, len(gains) - 1)]
+        return np.asarray(self.capacity * rises)
+
+    def _rounded(self, values: Any) -> Any:
+        return np.asarray(values).astype(self._dtype).astype(np.float64)
+
+    def _sum(self, field: np.ndarray) -> float:
+        """The sum of a source by cell, which is often the same object as last time."""
+        if self._summed is None or self._summed[0] is not field:
+            own = field if self._links is None else field[self._links.slab.own]
+            by_plane = own.astype(np.float64).reshape(len(own), -1).sum(axis=1)
+            whole = by_plane if self._links is None else self._links.whole(by_plane)
+            self._summed = field, float(whole.sum())
+        return self._summed[1]
