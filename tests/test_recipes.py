@@ -27,6 +27,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 # Recipe -> source files that it may touch, at most.
 FILES = {
     "boundary-kind": 3,
+    "cell-term": 2,
     "integrator": 3,
     "one-step-kernel": 2,
     "recorder": 3,
@@ -44,6 +45,17 @@ initial = { temperature = 300.0 }
 boundary.x_min = { kind = "flux", flux = 1000.0 }
 boundary.x_max = { kind = "plate", resistance = 0.02, temperature = 280.0 }
 output = { snapshots = { count = 1 }, fields = ["heat_flux", "flux_magnitude"], extremes = { count = 4 } }
+"""
+# A body from which a sink takes rho c T / 100 s.
+SINK = """\
+grid = { cells = [2, 2, 2], size = [0.1, 0.1, 0.1] }
+time = { end = 50.0, integrator = "euler", step = 0.1 }
+compute = { precision = "float64" }
+materials.foam = { conductivity = 2.0, density = 1000.0, heat_capacity = 500.0 }
+regions = [{ material = "foam" }]
+initial = { temperature = 300.0 }
+sources = [{ sink = { rate = 5000.0 } }]
+output = { snapshots = { count = 1 } }
 """
 # The same without what the recipes add: a plate is convection with 1/R, pores leave a part of k and of the density.
 PLAIN = (
@@ -188,6 +200,26 @@ def test_a_new_boundary_kind_integrator_and_property_compute_what_they_say(run_f
     assert abs(info["energy"]["residual"]) < 1e-9 * sum(map(abs, info["energy"]["faces"].values()))
 
 
+def test_a_new_term_takes_its_heat_and_the_ledger_has_it(extended: Path) -> None:
+    added = [line for block in recipe("cell-term") if block.changes for line in block.text.splitlines()]
+    assert sum(line.startswith("+") for line in added) <= 2
+    (extended / "sink.toml").write_text(SINK, encoding="utf-8")
+    run(extended, "-m", "heatsim", "run", "sink.toml", "--quiet")
+    folder = extended / "outputs" / "sink"
+    with h5py.File(sorted((folder / "snapshots").glob("*.h5"))[-1]) as file:
+        np.testing.assert_allclose(np.asarray(file["temperature"]), 300.0 * (1.0 - 0.1 / 100.0) ** 500, rtol=1e-12)
+    energy = json.loads((folder / "run.json").read_text(encoding="utf-8"))["energy"]
+    assert energy["sources"] == pytest.approx(5e5 * 1e-3 * 300.0 * (0.999**500 - 1.0), rel=1e-9)
+    assert abs(energy["residual"]) < 1e-9 * abs(energy["sources"])
+    done = subprocess.run(
+        [sys.executable, "-m", "heatsim", "run", "sink.toml", "--set", "time.integrator=rkl2"],
+        cwd=extended, env={**os.environ, "PYTHONPATH": f"{extended}{os.pathsep}{extended / 'kernels'}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "source that depends on temperature" in done.stderr
+
+
 def test_a_new_recorder_and_a_derived_field_are_in_the_results(run_folder: Path) -> None:
     rows = np.loadtxt(run_folder / "extremes.csv", delimiter=",", skiprows=1)
     with h5py.File(sorted((run_folder / "snapshots").glob("*.h5"))[-1]) as file:
@@ -210,7 +242,9 @@ def test_what_is_added_keeps_the_rooms_apart(extended: Path, monkeypatch: pytest
 
 def test_what_is_new_is_in_the_schema_and_on_the_reference_page(extended: Path) -> None:
     schema = run(extended, "-m", "heatsim", "schema")
-    assert all(f'"{name}"' in schema for name in ("Plate", "half-euler", "extremes", "flux_magnitude", "porosity"))
+    assert all(
+        f'"{name}"' in schema for name in ("Plate", "half-euler", "extremes", "flux_magnitude", "porosity", "Sink")
+    )
     assert "Faces behind a plate" in run(extended, "-m", "heatsim", "schema", "--markdown")
 
 

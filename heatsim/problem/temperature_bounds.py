@@ -121,7 +121,8 @@ def _ambient_temperatures(scenario: Scenario) -> list[Value]:
 
 
 def _pervading(scenario: Scenario) -> list[Value]:
-    return [source.perfusion.temperature for source in scenario.sources if source.perfusion is not None]
+    terms = (source.cell_term for source in scenario.sources)
+    return [value for term in terms if term is not None for value in term.temperatures]
 
 
 def _range(inputs: BoundedInputs, patch: FacePatch, value: Value) -> Range:

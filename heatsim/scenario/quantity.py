@@ -145,7 +145,7 @@ def _tables_with_values(document: dict[str, Any]) -> Iterator[tuple[Key, dict[st
     sources = document.get("sources")
     for number, source in enumerate(sources) if isinstance(sources, list) else ():
         if isinstance(source, dict):
-            found.append((("sources", number, "perfusion"), source.get("perfusion")))
+            found += [(("sources", number, name), table) for name, table in source.items()]
     yield from ((key, table) for key, table in found if isinstance(table, dict))
 
 

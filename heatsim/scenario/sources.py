@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from heatsim.scenario.cell_terms.cell_term import CellTerm
+from heatsim.scenario.cell_terms.decay import Decay
+from heatsim.scenario.cell_terms.perfusion import Perfusion
 from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.language.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
 from heatsim.scenario.language.expressions.expression import Expression, ExpressionError, depends_on
@@ -110,32 +113,6 @@ Beam = Annotated[
 InitialValue = Annotated[float | Expression, temperature("xyz")]
 
 
-SourceTemperature = Annotated[float | Expression, temperature("xyzt")]
-
-
-class Perfusion(ScenarioBlock):
-    """Exchange with something that pervades the body, such as blood in tissue or a coolant in a porous block:
-    coefficient * (temperature - T) in a unit volume."""
-
-    coefficient: Annotated[float | Expression, quantity(Number("W/(m3 K)", least=0), "xyzt")] = Field(
-        description="Heat exchanged in a unit volume for each kelvin, number or expression in x, y, z, t [W/(m3 K)]; "
-        "for blood, flow in a unit volume times its density and heat capacity"
-    )
-    temperature: SourceTemperature = Field(
-        description="Temperature of what pervades the body, number or expression in x, y, z, t [K or degC]"
-    )
-
-    @property
-    def density(self) -> Expression:
-        """The power in a unit volume, an expression that may hold x, y, z, t and T."""
-        coefficient, temperature = (_as_text(value) for value in (self.coefficient, self.temperature))
-        return Expression.parse(f"({coefficient})*(({temperature}) - T)", frozenset("xyztT"))
-
-
-def _as_text(value: float | Expression) -> str:
-    return value.text if isinstance(value, Expression) else repr(value)
-
-
 class Source(ScenarioBlock):
     """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace, powers and beam.
 
@@ -178,29 +155,34 @@ class Source(ScenarioBlock):
     beam: Beam | None = Field(None, description="A moving heat source")
 
     @property
-    def following_temperature(self) -> Expression | None:
-        """The power in a unit volume, W/m3, of a source that depends on T; None for others. Where it is `in_proportion`
-        to the heat capacity, that for 1 J/(m3 K)."""
-        if self.perfusion is not None:
-            return self.perfusion.density
+    def cell_term(self) -> CellTerm | None:
+        """The exchange inside the body that this is, if it is one."""
         if self.decay is not None:
-            return Expression.parse(f"-({_as_text(self.decay)})*T", frozenset("xyztT"))
-        density = self.power_density
+            return Decay.model_construct(rate=self.decay)
+        return next((value for _, value in self if isinstance(value, CellTerm)), None)
+
+    @property
+    def amount(self) -> str:
+        """The key that says how much: one of AMOUNTS."""
+        return next(name for name in AMOUNTS if getattr(self, name) is not None)
+
+    @property
+    def following_temperature(self) -> Expression | None:
+        """The power in a unit volume, W/m3, of a source that depends on T, see `CellTerm`; None for others."""
+        term, density = self.cell_term, self.power_density
+        if term is not None:
+            return term.density
         return density if isinstance(density, Expression) and depends_on(density, "T") else None
 
     @property
     def loss(self) -> float | None:
-        """The coefficient of perfusion, W/(m3 K), or the rate of decay, 1/s, where it is one number at all places and
-        times, so that the source is linear in T; None for others."""
-        value = self.decay if self.perfusion is None else self.perfusion.coefficient
-        if isinstance(value, Expression):
-            return None if depends_on(value, "xyzt") else float(value())
-        return value
+        """The coefficient of a term linear in T: see `CellTerm.loss`; None for others."""
+        return None if self.cell_term is None else self.cell_term.loss
 
     @property
     def in_proportion(self) -> bool:
         """Whether it is in proportion to the heat capacity, that is to the solubility, of where it is."""
-        return self.decay is not None
+        return self.cell_term is not None and self.cell_term.in_proportion
 
     @property
     def everywhere(self) -> bool:
@@ -223,7 +205,7 @@ class Source(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
-        require_one_of(self, power="W", power_density="W/m3", perfusion="", decay="1/s", trace="", powers="", beam="")
+        require_one_of(self, **AMOUNTS)
         return self
 
     @model_validator(mode="after")
@@ -256,6 +238,14 @@ class Source(ScenarioBlock):
             message = f"expected {forms} in region, found {given}"
             raise validation_error(message, "leave region out for everywhere")
         return self
+
+
+# The keys of a source that say how much, and their units.
+AMOUNTS = {
+    name: {"power": "W", "power_density": "W/m3", "decay": "1/s"}.get(name, "")
+    for name in Source.model_fields
+    if name not in ("name", "region", "material")
+}
 
 
 class Initial(ScenarioBlock):

@@ -101,9 +101,7 @@ def _exchanges(source: Source, ids: np.ndarray, number: int) -> bool:
     """Whether a source in a material, of this number, is named alone: an exchange with what pervades the body, or what
     depends on the temperature in most cells, as of a tissue."""
     most = bool(np.count_nonzero(ids == number) > 0.5 * ids.size)
-    return (
-        source.perfusion is not None or source.decay is not None or (source.following_temperature is not None and most)
-    )
+    return source.cell_term is not None or (source.following_temperature is not None and most)
 
 
 def _varies_in_space(source: Source) -> bool:
@@ -128,15 +126,13 @@ def _strong_cells(problem: Problem, source: Source) -> np.ndarray:
 def _unplaced_sources(problem: Problem, ids: np.ndarray) -> list[str]:
     """What the sources are called that no place is hatched for. ids: materials of the cells."""
     names = list(problem.scenario.materials)
-    kinds = ("power", "power_density", "perfusion", "decay", "trace")
     found = dict[str, None]()
     for source in problem.scenario.sources:
         hidden = source.everywhere or (
             source.material is not None and _exchanges(source, ids, names.index(source.material))
         )
         if hidden and source.beam is None and not _varies_in_space(source):
-            kind = next(kind for kind in kinds if getattr(source, kind) is not None)
-            found[f"{kind.replace('_', ' ')}: {source.material or 'everywhere'}"] = None
+            found[f"{source.amount.replace('_', ' ')}: {source.material or 'everywhere'}"] = None
     return list(found)
 
 

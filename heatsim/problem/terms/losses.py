@@ -25,22 +25,20 @@ def loss_terms(scenario: Scenario, numbers: frozenset[int], reference: float, gr
 def temperature_without_losses(scenario: Scenario, numbers: frozenset[int]) -> float | None:
     """The temperature at which none of the sources of these numbers takes or gives anything, in the scenario's unit;
     None if there is no such number."""
-    sources = [scenario.sources[number] for number in numbers]
-    found = {0.0 if source.perfusion is None else source.perfusion.temperature for source in sources}
+    terms = (scenario.sources[number].cell_term for number in numbers)
+    found = {term.rest for term in terms if term is not None}
     value = found.pop() if len(found) == 1 else None
     return value if isinstance(value, float) else None
 
 
 def _terms(scenario: Scenario, number: int, reference: float, grid: CellGrid) -> list[SourceTerm]:
-    source = scenario.sources[number]
-    loss = source.loss
-    assert loss is not None
-    if reference == temperature_without_losses(scenario, frozenset({number})):
+    term = scenario.sources[number].cell_term
+    assert term is not None
+    assert term.loss is not None
+    if reference == term.rest:
         return []
-    if source.perfusion is None:
-        return [SourceTerm(number, -loss * reference, in_proportion=True)]
-    of_reference = SourceTerm(number, -loss * reference)
-    return [*_products(number, loss, source.perfusion.temperature, grid), of_reference]
+    of_reference = SourceTerm(number, -term.loss * reference, in_proportion=term.in_proportion)
+    return [of_reference] if term.rest == 0.0 else [*_products(number, term.loss, term.rest, grid), of_reference]
 
 
 def _products(number: int, scale: float, value: Value, grid: CellGrid) -> list[SourceTerm]:
@@ -59,6 +57,6 @@ def loss_rates(scenario: Scenario, numbers: frozenset[int], zones: Zones, capaci
     for number in sorted(numbers):
         source = scenario.sources[number]
         inside = np.array([number in sources for sources in zones.sources])
-        held = capacities if source.perfusion is not None else np.ones(len(zones))
+        held = np.ones(len(zones)) if source.in_proportion else capacities
         rates += np.divide(source.loss or 0.0, held, out=np.zeros(len(zones)), where=inside & (capacities > 0))
     return rates

@@ -86,7 +86,7 @@ class TemperatureSources:
             if density is not None:
                 materials = (zones.plane(np.array(zones.materials), z) for z in planes)
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
-                self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
+                self._may_grow = self._may_grow or source.cell_term is None
                 solved = np.logical_and(inside, self._capacity != 0)
                 means = density_means(density, grid, solved, scenario.time.end)
                 self._parts.append(HeatedCells(number, solved, density, source.in_proportion, means))
@@ -260,7 +260,8 @@ class TemperatureSources:
 
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""
-        values = [source.perfusion.temperature for source in self._scenario.sources if source.perfusion is not None]
+        terms = (source.cell_term for source in self._scenario.sources)
+        values = [value for term in terms if term is not None for value in term.temperatures]
         found = [
             float(end)
             for value in values

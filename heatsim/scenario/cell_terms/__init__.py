@@ -1,0 +1,1 @@
+"""Kinds of exchange of heat inside a body, one a file."""
