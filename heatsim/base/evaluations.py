@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 
@@ -14,26 +15,27 @@ class Evaluation(NamedTuple):
     values: int
 
 
-_counting: list[list[Evaluation]] = []
+_counting: ContextVar[list[Evaluation] | None] = ContextVar("counting", default=None)
 
 
 @contextmanager
 def counted() -> Iterator[list[Evaluation]]:
-    """Gives a list to which all evaluations are added meanwhile, in whatever thread."""
+    """Gives a list to which the evaluations of this thread, and of those that share its work, are added meanwhile."""
     found: list[Evaluation] = []
-    _counting.append(found)
+    token = _counting.set(found)
     try:
         yield found
     finally:
-        _counting.remove(found)
+        _counting.reset(token)
 
 
 def is_counting() -> bool:
     """Whether evaluations are asked for."""
-    return bool(_counting)
+    return _counting.get() is not None
 
 
 def count(nodes: int, values: int) -> None:
-    """Add an evaluation."""
-    for found in _counting:
+    """Add an evaluation, if they are asked for."""
+    found = _counting.get()
+    if found is not None:
         found.append(Evaluation(nodes, values))

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from math import prod
 from typing import TypeVar
 
@@ -33,8 +34,8 @@ def thread_count() -> int:
 def in_threads(
     action: Callable[[Item], Found], items: Iterable[Item], count: int, begin: Callable[[], None] = lambda: None
 ) -> Iterator[Found]:
-    """The results of an action on each of `count` items, in their order; a few are found ahead. begin: called first in
-    each thread."""
+    """The results of an action on each of `count` items, in their order; a few are found ahead. Threads see the
+    context variables of the caller. begin: called first in each thread."""
     threads = min(thread_count(), count)
     if threads < 2:
         yield from map(action, items)
@@ -43,7 +44,7 @@ def in_threads(
     with ThreadPoolExecutor(threads, "heatsim-share", begin) as pool:
         try:
             for item in items:
-                under_way.append(pool.submit(action, item))
+                under_way.append(pool.submit(copy_context().run, action, item))
                 if len(under_way) > threads + 1:
                     yield under_way.popleft().result()
             while under_way:

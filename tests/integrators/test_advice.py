@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from helpers.in_turn import in_turn
 from helpers.scenario_texts import box, convection, fixed, material
 from integrator_cases import case, equal_steps, field, run, state_of
 
+from heatsim.base.evaluations import counted
+from heatsim.base.threads import in_threads
 from heatsim.errors import NotFiniteError
 from heatsim.problem import Problem
 from heatsim.problem.terms.undefined_times import undefined_time
@@ -313,6 +316,15 @@ def test_what_inputs_cost_is_the_same_each_time_that_it_is_counted() -> None:
     ):
         assert typical(problem) == typical(problem)
         assert now(problem) / 20.0 < typical(problem) < 5.0 * now(problem)  # other processes share the machine
+
+
+def test_what_another_thread_computes_is_not_counted() -> None:
+    """As a run of its own does, whose choice of an integrator depends on counts too."""
+    value = Expression.parse("sin(t)", frozenset("t"))
+    with counted() as found, ThreadPoolExecutor(1) as other:
+        other.submit(value, t=1.0).result()
+        assert found == []
+        assert len([*in_threads(lambda t: value(t=t), [1.0, 2.0, 3.0], 3)]) == len(found) == 3
 
 
 def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
