@@ -35,8 +35,6 @@ from heatsim.problem.media.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.media.materials import Materials
 from heatsim.problem.media.zones import StatisticsRegion, Zones
 from heatsim.problem.restarts import Restarts, find_restarts
-from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes
-from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.terms.ambients import Ambients
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions
@@ -46,20 +44,8 @@ from heatsim.problem.terms.smoothing import smooth_field
 from heatsim.problem.terms.temperature_sources import TemperatureSources
 from heatsim.problem.terms.volume_sources import VolumeSources
 from heatsim.problem.time_step_limit import largest_step
-from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_initial, unresolved_sources
-from heatsim.problem.warnings import (
-    beams_on_ambients,
-    beams_through_the_bottom,
-    cells_left_out,
-    floorplans_as_read,
-    idle_contacts,
-    inputs_too_fast,
-    patches_off_their_areas,
-    probes_in_ambients,
-    sources_off_their_shapes,
-    weak_faces,
-)
-from heatsim.scenario import Scenario, find_warnings
+from heatsim.problem.warnings import problem_warnings
+from heatsim.scenario import Scenario
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 if TYPE_CHECKING:
@@ -236,15 +222,14 @@ class Problem:
         follows = inputs.in_time(given[1] - given[0]) if self.varies else InputsInTime([], [], [], [], False, 0.0)
         return accurate_steps(follows, end, records, self.stability_limit, self.largest_step, tolerance)
 
-    @property
-    def restarts(self) -> Restarts:
-        """When inputs start afresh, and by how much."""
+    def restarts(self, others: Iterable[float]) -> Restarts:
+        """When inputs start afresh, and by how much; others: see `find_restarts`, those of `events`."""
         inputs, end, given = self.inputs, self.scenario.time.end, self.given_temperatures
         fineness = sum(float(self.grid.sizes(axis).min()) ** -2 for axis in "xyz" if self.grid.sizes(axis).size > 1)
         limit, beams = self.stability_limit, self.volume_sources.beams
         diffusivity = 0.5 / (limit * fineness) if fineness else inf
         follows = inputs.in_time(given[1] - given[0])
-        return find_restarts(follows, beams, self.events().restarts, end, limit, diffusivity)
+        return find_restarts(follows, beams, others, end, limit, diffusivity)
 
     @property
     def given_temperatures(self) -> tuple[float, float]:
@@ -512,31 +497,7 @@ class Problem:
 
     def warnings(self) -> list[Issue]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
-        scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
-        found = [*idle_contacts(scenario, self.zones, self.cell_classes), *cells_left_out(self.untied)]
-        found += floorplans_as_read(scenario)
-        found += probes_in_ambients(scenario, grid, self.zones, self.materials.solids)
-        found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
-        found += beams_through_the_bottom(grid, beams)
-        found += [
-            *sources_off_their_shapes(scenario, grid),
-            *patches_off_their_areas(scenario, grid, self.boundary_faces),
-        ]
-        found += [
-            *unresolved_sources(self.volume_sources, self.temperature_sources),
-            *unresolved_faces(self.boundary_faces),
-            *unresolved_initial(self.initial),
-        ]
-        found += regions_off_their_shapes(scenario, grid)
-        found += [] if self.tabulated is None else tables_off(scenario, self.tabulated, self.dtype)
-        found += mixed_densities(scenario, grid, 0.5 * sum(self.initial.range()))
-        found += [] if self.undefined is None or scenario.time.is_steady else [self.undefined.issue()]
-        found += inputs_too_fast(scenario, self.inputs.values, self.largest_step)
-        if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
-            (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
-            offset = max(abs(end - self.reference) for end in self.initial.range())
-            found += weak_faces(self.boundary_faces, self.coefficients.boundary_offsets, a, b, offset)
-        return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
+        return problem_warnings(self)
 
 
 def any_varies(*inputs: BoundaryFaces | VolumeSources | TemperatureSources | Ambients | None) -> bool:

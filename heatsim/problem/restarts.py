@@ -57,7 +57,7 @@ def find_restarts(
     rest = np.array(sorted(others), np.float64)
     near = np.append(known.times, np.inf)[np.searchsorted(known.times, rest - MIN_STEP_SHARE * end)]
     rest = rest[near > rest + MIN_STEP_SHARE * end]
-    known = _joined([*found, _over_the_range(rest, np.inf)])
+    known = _joined([known, _over_the_range(rest, np.inf)])
     inside = (known.times > 0.0) & (known.times < end)
     return Restarts(*(each[inside] for each in known))
 

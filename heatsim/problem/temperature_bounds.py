@@ -22,7 +22,7 @@ from heatsim.problem.terms.block_powers import BlockMeans
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, FacePatch
 from heatsim.problem.terms.event_times import discontinuity_times, mark_times
 from heatsim.problem.terms.sources.power_trace import PowerTrace
-from heatsim.problem.terms.temperature_sources import TemperatureSources
+from heatsim.problem.terms.temperature_sources import TemperatureSources, pervading_temperatures
 from heatsim.problem.terms.volume_sources import SourceTerm
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.language.expressions.expression import Value, separate_temperature
@@ -77,7 +77,7 @@ def find_temperature_bounds(inputs: BoundedInputs, hottest: float = 0.0) -> Temp
     known = _known(inputs)
     given = [_range(inputs, patch, value) for patch, value in _temperatures_of_faces(inputs.boundary_faces)]
     given += [range_of(value, t=_run(scenario)) for value in _ambient_temperatures(scenario)]
-    given += [_over_grid(inputs, value) for value in _pervading(scenario)]
+    given += [_over_grid(inputs, value) for value in pervading_temperatures(scenario)]
     low = max(0.0, min([known[0], *(each[0] - zero for each in given)]))
     high = max([known[1], *(each[1] - zero for each in given)])
     into, out_of = _flux_signs(inputs)
@@ -118,11 +118,6 @@ def _temperatures_of_faces(boundary_faces: BoundaryFaces) -> list[tuple[FacePatc
 
 def _ambient_temperatures(scenario: Scenario) -> list[Value]:
     return [ambient.temperature for ambient in scenario.exchanging_ambients.values()]
-
-
-def _pervading(scenario: Scenario) -> list[Value]:
-    terms = (source.cell_term for source in scenario.sources)
-    return [value for term in terms if term is not None for value in term.temperatures]
 
 
 def _range(inputs: BoundedInputs, patch: FacePatch, value: Value) -> Range:

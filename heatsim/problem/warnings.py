@@ -11,29 +11,66 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid
+from heatsim.errors import Issue
 from heatsim.problem.media.cell_classes import CellClasses
 from heatsim.problem.media.zones import Zones
 from heatsim.problem.shapes.floorplans import read_plan
+from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes
 from heatsim.problem.shapes.shape_volumes import exact_volume
 from heatsim.problem.shapes.voxelise import covered_volume
+from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, Points
 from heatsim.problem.terms.event_times import MAX_DISCONTINUITIES, MAX_MARKS, mark_times, switches_too_often
 from heatsim.problem.terms.sources.beam import MovingBeam
 from heatsim.problem.terms.sources.beam_path import BeamPath
-from heatsim.scenario import Expression, Scenario
+from heatsim.problem.unresolved_inputs import mixed_densities, unresolved_faces, unresolved_initial, unresolved_sources
+from heatsim.scenario import Expression, Scenario, find_warnings
 from heatsim.scenario.checks.materials_and_faces import shapes_with_keys
 from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.sources import GaussianBeam
+
+if TYPE_CHECKING:
+    from heatsim.problem.problem import Problem
 
 MAX_VOXEL_ERROR = 0.05  # relative
 MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
 FAST_HINT = "give its mean in place of it, a shorter run, or a trace"
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
+
+
+def problem_warnings(problem: Problem) -> list[Issue]:
+    """The warnings about the scenario of a problem, each with its place, and those that only arrays can tell."""
+    scenario, grid, beams = problem.scenario, problem.grid, problem.volume_sources.beams
+    found = [*idle_contacts(scenario, problem.zones, problem.cell_classes), *cells_left_out(problem.untied)]
+    found += floorplans_as_read(scenario)
+    found += probes_in_ambients(scenario, grid, problem.zones, problem.materials.solids)
+    found += beams_on_ambients(grid, problem.zones, problem.materials.solids, beams)
+    found += beams_through_the_bottom(grid, beams)
+    found += [
+        *sources_off_their_shapes(scenario, grid),
+        *patches_off_their_areas(scenario, grid, problem.boundary_faces),
+    ]
+    found += [
+        *unresolved_sources(problem.volume_sources, problem.temperature_sources),
+        *unresolved_faces(problem.boundary_faces),
+        *unresolved_initial(problem.initial),
+    ]
+    found += regions_off_their_shapes(scenario, grid)
+    found += [] if problem.tabulated is None else tables_off(scenario, problem.tabulated, problem.dtype)
+    found += mixed_densities(scenario, grid, 0.5 * sum(problem.initial.range()))
+    found += [] if problem.undefined is None or scenario.time.is_steady else [problem.undefined.issue()]
+    found += inputs_too_fast(scenario, problem.inputs.values, problem.largest_step)
+    if problem.surfaces is None and problem.dtype == np.float32 and not scenario.time.solves:
+        (a, *_), (b, *_) = problem.boundary_values(np.zeros(1))
+        offset = max(abs(end - problem.reference) for end in problem.initial.range())
+        found += weak_faces(problem.boundary_faces, problem.coefficients.boundary_offsets, a, b, offset)
+    return find_warnings(scenario) + [scenario.issue_at(*finding) for finding in found]
 
 
 def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[KeyIssue]:

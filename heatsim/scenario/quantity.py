@@ -13,6 +13,7 @@ from heatsim.scenario.language.toml.messages import found, quote, validation_err
 from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.language.units import UnitError, parse_unit
 from heatsim.scenario.language.value_types import ValidationContext, ValueType, text
+from heatsim.scenario.sources import CELL_TERMS
 
 _TAKEN = frozenset(
     [
@@ -145,7 +146,7 @@ def _tables_with_values(document: dict[str, Any]) -> Iterator[tuple[Key, dict[st
     sources = document.get("sources")
     for number, source in enumerate(sources) if isinstance(sources, list) else ():
         if isinstance(source, dict):
-            found += [(("sources", number, name), table) for name, table in source.items()]
+            found += [(("sources", number, name), source.get(name)) for name in CELL_TERMS]
     yield from ((key, table) for key, table in found if isinstance(table, dict))
 
 

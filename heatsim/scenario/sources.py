@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -240,6 +240,12 @@ class Source(ScenarioBlock):
         return self
 
 
+# The keys of a source that are tables of a term of cells.
+CELL_TERMS = tuple(
+    name
+    for name, field in Source.model_fields.items()
+    if any(isinstance(each, type) and issubclass(each, CellTerm) for each in get_args(field.annotation))
+)
 # The keys of a source that say how much, and their units.
 AMOUNTS = {
     name: {"power": "W", "power_density": "W/m3", "decay": "1/s"}.get(name, "")

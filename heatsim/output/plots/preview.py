@@ -38,7 +38,6 @@ KINDS = {
     "periodic": "#8e44ad",
 }
 _OUTLINE = "#39424e"
-_FACE = 3.2  # points, the line of a face of the box
 _SEEN = 2.0  # points, the least thickness of a layer that is seen
 _FACE = 3.2  # points, of the line of a face of the box
 _LONG = 6  # times as long as that: a layer, and no speck

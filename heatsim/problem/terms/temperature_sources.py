@@ -25,7 +25,7 @@ from heatsim.problem.terms.contact_surfaces import ContactSurfaces
 from heatsim.problem.terms.event_times import discontinuity_times
 from heatsim.problem.terms.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.language.expressions.expression import depends_on, separate_temperature
+from heatsim.scenario.language.expressions.expression import Value, depends_on, separate_temperature
 
 if TYPE_CHECKING:
     from heatsim_kernels.explicit.coefficients import Forcing
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 SLOPE_STEP = 1e-4  # K, and of the temperature, over which a slope is taken
 SAMPLED_CELLS, SAMPLED_TEMPERATURES = 4096, 33  # at which slopes are looked at before a run
 MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
+
+
+def pervading_temperatures(scenario: Scenario) -> list[Value]:
+    """Temperatures that sources draw the body to, in the scenario's unit: see `CellTerm.temperatures`."""
+    terms = (source.cell_term for source in scenario.sources)
+    return [value for term in terms if term is not None for value in term.temperatures]
 
 
 class HeatedCells(NamedTuple):
@@ -260,11 +266,9 @@ class TemperatureSources:
 
     def temperatures(self, times: np.ndarray) -> list[float]:
         """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""
-        terms = (source.cell_term for source in self._scenario.sources)
-        values = [value for term in terms if term is not None for value in term.temperatures]
         found = [
             float(end)
-            for value in values
+            for value in pervading_temperatures(self._scenario)
             for point in centre_planes(self._grid)
             for time in (times if depends_on(value, "t") else times[:1]).tolist()
             for plane in [evaluate(value, self._grid.shape[1:], **point, t=time)]

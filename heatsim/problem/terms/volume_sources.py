@@ -247,9 +247,7 @@ class VolumeSources:
     @property
     def inputs(self) -> list[object]:
         """All that is given as a number or an expression."""
-        terms = [*self._uniform, *self._spatial]
-        powers = [moving.beam.power for moving in self._beams]
-        return [*(value for term in terms for value in (term.space, term.time)), *powers]
+        return [*self.keys]
 
     @property
     def keys(self) -> dict[object, Key]:

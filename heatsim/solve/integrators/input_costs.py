@@ -21,8 +21,8 @@ TIMED_INPUTS, TIMED_SECONDS = 64, 0.1  # forcings that are looked at, and s afte
 COUNTED_VALUES = 2e6  # cells times forcings that are counted
 # What tangents take over what the terms of their surfaces do: 3.7 of a few faces whose inputs depend on time.
 TIMED_TANGENTS, TANGENTS_OVER_TERMS = 3, 3.7
-# s of a forcing, of an evaluation, of one of its operations, and of that on each value: within 1.6 times the time of a
-# core of an Intel Xeon (Emerald Rapids) for faces of 200 cells, beams over 1.3 million, a moving ring over 800 000.
+# s of a forcing, of an evaluation, of one of its operations, and of that on each value: of a core of an Intel Xeon
+# (Emerald Rapids), roughly. They only have to be the same each time; a dry run tells what it times.
 SECONDS_A_FORCING, SECONDS_AN_EVALUATION, SECONDS_A_NODE, SECONDS_A_VALUE = 1e-4, 1e-5, 1e-6, 2e-9
 SECONDS_A_WINDOW, SECONDS_A_WINDOW_VALUE = 6e-5, 2e-8  # of what beams bring to the cells under them
 
@@ -31,13 +31,13 @@ def seconds_of_inputs(problem: Problem) -> float:
     """What a step takes on the host for inputs that depend on time, s, timed; 0 where nothing does."""
     if not problem.varies:
         return 0.0
-    begun = 0.0
-
-    def start() -> None:
-        nonlocal begun
-        begun = time.perf_counter()
-
-    taken, _ = _find_inputs(problem, start, TIMED_INPUTS, lambda: time.perf_counter() - begun < TIMED_SECONDS)
+    times, size = _times_and_batch(problem)
+    begun, taken = time.perf_counter(), 0
+    if size == 1:
+        problem.look_ahead(times)
+    while taken < TIMED_INPUTS and (taken == 0 or time.perf_counter() - begun < TIMED_SECONDS):
+        problem.linear_forcing(times[taken : taken + size])
+        taken += size
     return (time.perf_counter() - begun) / taken
 
 
@@ -45,33 +45,25 @@ def typical_seconds_of_inputs(problem: Problem) -> float:
     """The same by counts, whatever else the machine computes."""
     if not problem.varies:
         return 0.0
+    times, size = _times_and_batch(problem)
     most = int(min(max(COUNTED_VALUES // problem.grid.cells, 4), TIMED_INPUTS))
     with counted() as evaluations:
-        taken, windows = _find_inputs(problem, evaluations.clear, most, lambda: True)
-    forcings = -(-taken // min(problem.batch, TIMED_INPUTS))
+        if size == 1:
+            problem.look_ahead(times[:most])
+        forcings = [problem.linear_forcing(times[first : first + size]) for first in range(0, most, size)]
+    windows = [window.rates.size for forcing in forcings for each in forcing.window_sources for window in each]
     of_windows = len(windows) * SECONDS_A_WINDOW + sum(windows) * SECONDS_A_WINDOW_VALUE
-    return (forcings * SECONDS_A_FORCING + _seconds(evaluations) + of_windows) / taken
+    return (len(forcings) * SECONDS_A_FORCING + _seconds(evaluations) + of_windows) / (len(forcings) * size)
 
 
-def _find_inputs(
-    problem: Problem, start: Callable[[], None], most: int, goes_on: Callable[[], bool]
-) -> tuple[int, list[int]]:
-    """Find forcings for up to `most` times or a batch, as a run does, while `goes_on`. start: called when what is found
-    once has been found. Returns the number of times, and the cells of all windows of beams."""
-    end = problem.scenario.time.end
-    size = min(problem.batch, TIMED_INPUTS)
+def _times_and_batch(problem: Problem) -> tuple[np.ndarray, int]:
+    """Times for which inputs are looked at, s, as far apart as explicit steps, and how many of them a forcing has, as
+    in a run. What inputs find once is found already."""
+    end, size = problem.scenario.time.end, min(problem.batch, TIMED_INPUTS)
     steps = max(1.0, end / max(problem.stability_limit, np.finfo(float).tiny))
     times = 0.5 * end + min(end / steps, 0.5 * end / TIMED_INPUTS) * np.arange(TIMED_INPUTS)
     problem.linear_forcing(times[:size] - 0.25 * end)
-    start()
-    taken, windows = 0, list[int]()
-    if size == 1:
-        problem.look_ahead(times[:most])
-    while taken < most and (taken == 0 or goes_on()):
-        forcing = problem.linear_forcing(times[taken : taken + size])
-        windows += [window.rates.size for each in forcing.window_sources for window in each]
-        taken += size
-    return taken, windows
+    return times, size
 
 
 def seconds_of_tangents(problem: Problem) -> float:

@@ -95,12 +95,17 @@ def seconds_of_solves(state: State, time_step: float, iterations: int) -> float:
     from heatsim.solve.integrators.balance import Balance
 
     balance = Balance(state.problem, state.field)
-    rhs = 0.0 * balance.values + 1.0
     balance.prepare(balance.inputs(0.0), time_step)
+    seconds, _ = _time_solve(balance, 0.0 * balance.values + 1.0, 3)
+    return seconds * iterations
+
+
+def _time_solve(balance: Balance, rhs: np.ndarray, iterations: int) -> tuple[float, Sequence[float]]:
+    """Seconds of an iteration of a short solve, and its relative residuals."""
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
     begun = time.perf_counter()
-    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
-    return (time.perf_counter() - begun) / 3 * iterations
+    found = balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=iterations)
+    return (time.perf_counter() - begun) / max(found.iterations, 1), found.residuals
 
 
 def _seconds_of_linearisations(state: State) -> float:
@@ -132,11 +137,8 @@ def _measure(state: State) -> float:
     balance = Balance(state.problem, state.field)
     inputs, T = balance.inputs(0.0), balance.values
     balance.prepare(inputs, np.inf)
-    flow = balance.flow(inputs, T, balance.exchange(T))
-    balance.solve(flow, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
-    begun = time.perf_counter()
-    found = balance.solve(flow, None, tolerance=0.0, accuracy=0.0, iterations=TIMED_ITERATIONS)
-    return (time.perf_counter() - begun) / max(found.iterations, 1) * foreseen_iterations(found.residuals)
+    seconds, residuals = _time_solve(balance, balance.flow(inputs, T, balance.exchange(T)), TIMED_ITERATIONS)
+    return seconds * foreseen_iterations(residuals)
 
 
 def foreseen_iterations(residuals: Sequence[float]) -> float:

@@ -32,7 +32,7 @@ CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not fi
 STEP_ERROR_SHARE = 0.2  # of the tolerance that the estimated error of a step may be
 # Tolerances below which it is less, by the power of the step with which its error falls: see `allowed_step_error`.
 ERRORS_ADD_BELOW = {2: 0.05, 3: 1e-4}
-FEW_BENDS = 16  # of inputs: errors of the steps after so few hardly add up
+FEW_BENDS = 16  # bends of inputs in a run: the errors of so few steps hardly add up
 MOST_STRICTER = 2.0  # by which the error of a step is divided at most, where inputs bend more often
 MIN_STEP_ERROR = 1e-11  # of a step, as a share of the range: what is less is rounding
 SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear solver
@@ -363,7 +363,8 @@ def foresee_steps(
 def _find_stops(problem: Problem, slow: float) -> tuple[dict[float, _Restart], list[float]]:
     """What starts afresh, by the time from which on it counts; and all times at which steps end, or become shorter,
     after 0, s. slow: as which age what is felt slowly counts at least, s."""
-    events, found, half = np.array(problem.events().after_start), problem.restarts, 0.5 * problem.stability_limit
+    planned, half = problem.events(), 0.5 * problem.stability_limit
+    events, found = np.array(planned.after_start), problem.restarts(planned.restarts)
     after = np.append(events, inf)[np.searchsorted(events, found.times)]
     times = np.where(after - found.times <= problem.min_step, after, found.times)  # a step passes over a discontinuity
     counts = np.minimum(found.jumps + found.bends * half, found.most) > LEAST_CHANGE

@@ -23,8 +23,8 @@ from heatsim.studies.imports.hotspot_configuration import Configuration, read_co
 from heatsim.studies.imports.hotspot_files import ChipLayer, read_layers, read_powers
 from heatsim.studies.imports.hotspot_start import StartLayer, as_npy, prefix_of, start_field
 from heatsim.studies.imports.scenarios import (
+    CentredLayer,
     Imported,
-    StackLayer,
     add_blocks,
     relative_name,
     solid,
@@ -258,18 +258,18 @@ def _stack(
     below: Sequence[str],
 ) -> dict[str, Any]:
     """The tables of a scenario but for what blocks release. below: the parts below the die, from the bottom up."""
-    values, slabs, materials = configuration.values, list[StackLayer](), dict[str, Any]()
+    values, slabs, materials = configuration.values, list[CentredLayer](), dict[str, Any]()
     for name in below:
         materials[name] = solid(*SECONDARY[name])
         sides = (values[f"s_{_key(name)}"],) * 2 if name in PACKAGE else die[2:]
-        slabs.append(StackLayer(name, values[f"t_{_key(name)}"], sides, CELLS_IN_LAYER["other"]))
+        slabs.append(CentredLayer(name, values[f"t_{_key(name)}"], sides, CELLS_IN_LAYER["other"]))
     for layer in layers:
         materials[layer.name] = _material(layer, layer.conductivity, layer.capacity)
         count = CELLS_IN_LAYER["heated" if layer.heated else "other"]
-        slabs.append(StackLayer(layer.name, layer.thickness, die[2:], count))
+        slabs.append(CentredLayer(layer.name, layer.thickness, die[2:], count))
     for name in ("spreader", "sink"):
         materials[name] = solid(values[f"k_{name}"], values[f"p_{name}"])
-        slabs.append(StackLayer(name, values[f"t_{name}"], (values[f"s_{name}"],) * 2, CELLS_IN_LAYER[name]))
+        slabs.append(CentredLayer(name, values[f"t_{name}"], (values[f"s_{name}"],) * 2, CELLS_IN_LAYER[name]))
     plan = [block for own in blocks.values() for block in _at_origin(own)]
     document = stack_tables(slabs, materials, plan, die[2:], max(die[2:]) / cells, values["init_temp"])
     faces = {"z_max": configuration.film}

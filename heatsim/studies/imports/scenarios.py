@@ -62,7 +62,7 @@ def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
     return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
 
 
-class StackLayer(NamedTuple):
+class CentredLayer(NamedTuple):
     """A layer of a stack, centred on the chip: the name of its material; thickness, and sides along x and y, m; and how
     many cells it has along z."""
 
@@ -73,7 +73,7 @@ class StackLayer(NamedTuple):
 
 
 def stack_tables(
-    slabs: Sequence[StackLayer],
+    slabs: Sequence[CentredLayer],
     materials: dict[str, Any],
     blocks: Sequence[ChipBlock],
     chip: tuple[float, float],

@@ -15,7 +15,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.problem.shapes.floorplans import SLACK, ChipBlock, read_plan, read_text
-from heatsim.studies.imports.scenarios import Imported, StackLayer, add_blocks, relative_name, solid, stack_tables
+from heatsim.studies.imports.scenarios import CentredLayer, Imported, add_blocks, relative_name, solid, stack_tables
 from heatsim.studies.imports.three_d_ice_files import HeatSink, Stack, read_layout, read_stack
 
 CELLS = {"source": 2, "layer": 4, "sink": 4}  # of a layer, from bottom to top
@@ -121,12 +121,12 @@ def _solids(
         if min(np.subtract(slab[2], stack.size)) < -SLACK:
             told = " x ".join(f"{side:g}" for side in slab[2])
             raise InputFileError(file, f"expected a spreader and a sink as large as the chip, found {told} m")
-    slabs = [StackLayer(material, height, sides, CELLS["sink"]) for material, height, sides in reversed(below)]
+    slabs = [CentredLayer(material, height, sides, CELLS["sink"]) for material, height, sides in reversed(below)]
     slabs += [
-        StackLayer(each.material, each.thickness, stack.size, CELLS["source" if each.source else "layer"])
+        CentredLayer(each.material, each.thickness, stack.size, CELLS["source" if each.source else "layer"])
         for each in stack.layers
     ]
-    slabs += [StackLayer(material, height, sides, CELLS["sink"]) for material, height, sides in above]
+    slabs += [CentredLayer(material, height, sides, CELLS["sink"]) for material, height, sides in above]
     materials = {name: solid(*material) for name, material in stack.materials.items()}
     blocks = [block for plan in plans.values() for block in plan]
     try:

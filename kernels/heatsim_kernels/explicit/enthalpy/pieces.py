@@ -56,13 +56,15 @@ def fit_pieces(
     coarsest = _fit(curve, LOOSE[-1], MAX_PIECES)
     if coarsest is None:  # breaks alone are too many
         raise ValueError(f"a curve needs more than {MAX_PIECES} pieces")
+    tightest = _fit(curve, TOLERANCES[0], MAX_PIECES)
+    if tightest is not None:
+        return tightest, TOLERANCES[0]
     best = coarsest, LOOSE[-1]
-    for tolerance in (TOLERANCES[0], *LOOSE[-2::-1], *TOLERANCES[:0:-1]):  # a tighter one needs more pieces
+    for tolerance in (*LOOSE[-2::-1], *TOLERANCES[:0:-1]):  # a tighter one needs more pieces
         found = _fit(curve, tolerance, MAX_PIECES)
-        if found is not None:
-            best = found, tolerance
-        if (found is None) == (tolerance != TOLERANCES[0]):
+        if found is None:
             break
+        best = found, tolerance
     return best
 
 
