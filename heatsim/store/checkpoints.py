@@ -1,6 +1,6 @@
 """Checkpoints: all that a run needs to go on to the same bits. The last one and the one before are kept.
 
-A checkpoint is an HDF5 file. Its arrays are datasets with checksums (fletcher32); all else is one JSON text. The user
+A checkpoint is an HDF5 file. Its arrays are datasets with checksums; all else is one JSON text. The user
 block, the 512 bytes in front that HDF5 leaves to others, holds the SHA-256 of all that follows, so a file in which a
 single byte is wrong is refused.
 """

@@ -1,9 +1,10 @@
 """Chunks of HDF5 datasets, packed and unpacked by threads: HDF5 itself does one thing at a time.
 
-What is written are the filters that every HDF5 library has, in this order: shuffle, all first bytes of the values
-before all second ones; deflate, whose stream is that of zlib; Fletcher's checksum (HDF5 file format, III.A, and
-H5_checksum_fletcher32 in its sources). ISA-L deflates several times as fast as zlib; where it is not installed, zlib
-does it. Chunks are written in their order by one thread, so a file has equal bytes on any number of threads.
+What is written are filters that every HDF5 library has: shuffle, all first bytes of the values before all second
+ones, and deflate, whose stream is that of zlib and ends with a checksum (Adler-32) that each reader verifies. Chunks
+that are not compressed get Fletcher's checksum (HDF5 file format, III.A, and H5_checksum_fletcher32 in its sources).
+ISA-L deflates several times as fast as zlib; where it is not installed, zlib does it. Chunks are written in their order
+by one thread, so a file has equal bytes on any number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ except ImportError:  # no wheel for this platform
 Compression = Literal["none", "fast", "small"]
 FAST: Compression = "fast"
 CHUNK_BYTES = 2**20
-_FILTERS = [h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32]
+_FILTERS = [h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE]
 _FAST_OF_ISAL, _FAST_OF_ZLIB, _SMALL = 2, 1, 6  # levels: of ISA-L 0 to 3, of zlib 1 to 9
 _WORDS = 256  # in a row of the table by which a checksum is summed
 
@@ -60,7 +61,7 @@ def create_packed(
     filters: dict[str, Any] = {"fletcher32": True}
     if compression != "none":
         level = _SMALL if compression == "small" else _FAST_OF_ZLIB  # which other programs take that add to the dataset
-        filters |= {"compression": "gzip", "compression_opts": level, "shuffle": True}
+        filters = {"compression": "gzip", "compression_opts": level, "shuffle": True}
     return group.create_dataset(name, shape, dtype, chunks=chunks or chunk_shape(shape, dtype.itemsize), **filters)
 
 
@@ -158,12 +159,11 @@ def _pack(brick: np.ndarray, chunk: tuple[int, ...], compression: Compression) -
         whole[...] = 0
     whole[tuple(map(slice, brick.shape))] = brick
     if compression == "none":
-        packed: bytes = whole.tobytes()
-    else:
-        shuffled = _room("shuffled", size * itemsize)
-        shuffled.reshape(itemsize, size)[...] = content.reshape(size, itemsize).T
-        packed = _deflate(shuffled, compression)
-    return packed + fletcher32(packed).to_bytes(4, "little")
+        plain = whole.tobytes()
+        return plain + fletcher32(plain).to_bytes(4, "little")
+    shuffled = _room("shuffled", size * itemsize)
+    shuffled.reshape(itemsize, size)[...] = content.reshape(size, itemsize).T
+    return _deflate(shuffled, compression)
 
 
 def _deflate(content: np.ndarray, compression: Compression) -> bytes:
@@ -175,14 +175,12 @@ def _deflate(content: np.ndarray, compression: Compression) -> bytes:
 
 
 def _unpack(packed: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """The values of a chunk, whose two checksums are verified. Raises ValueError."""
-    deflated, size = packed[:-4], dtype.itemsize * prod(shape)
-    if fletcher32(deflated).to_bytes(4, "little") != packed[-4:]:
-        raise ValueError("a chunk has another checksum than when it was written")
+    """The values of a compressed chunk, whose checksum is verified. Raises ValueError."""
+    size = dtype.itemsize * prod(shape)
     deflate = zlib if isal_zlib is None else isal_zlib
     stream = deflate.decompressobj()
     try:
-        content = stream.decompress(deflated, size + 1)  # no more, whatever a damaged or hostile file says
+        content = stream.decompress(packed, size + 1)  # no more, whatever a damaged or hostile file says
     except deflate.error as error:
         raise ValueError(f"a chunk cannot be unpacked: {error}") from None
     if len(content) != size or not stream.eof:
