@@ -86,15 +86,23 @@ def test_what_takes_hours_is_told_with_what_another_way_takes() -> None:
     assert "more than a day: auto takes rkl2, which is foretold to take about 5.7 years" in told(1.8e8, ())[0]
 
 
+METAL = {"metal": material(2.0, 1.0, 1e6)}
+
+
 def test_what_inputs_cost_is_timed_and_what_moves_is_followed() -> None:
     source = [{"power_density": "1e6*exp(-((x - 0.02*t)/0.001)**2)"}]
-    text = case([40, 1, 1], 1.0, size=[0.04, 0.01, 0.01], materials={"metal": material(2.0, 1.0, 1e6)}, sources=source)
+    text = case([40, 1, 1], 1.0, size=[0.04, 0.01, 0.01], materials=METAL, sources=source)
     problem = problem_of(text)
     assert seconds_of_inputs(problem) > 0.0
     assert problem.volume_sources.passages == [pytest.approx(0.001 / 2**0.5 / 0.02, rel=0.1)]
     steps = {each.integrator: each.steps for each in advice(problem).estimates}
     resting = problem_of(text.replace("0.02*t", "0.02 + 0*t"))
     assert steps["rkl2"] > 1.5 * {each.integrator: each.steps for each in advice(resting).estimates}["rkl2"]
+    # An edge counts by the time in which it crosses a cell of 1 mm, whether or not one is met when it passes.
+    edges = [{"power_density": "1e6*(abs(x - 0.02*t) < 0.003)"}]
+    for end in (0.8, 1.0):
+        moving = case([40, 1, 1], end, size=[0.04, 0.01, 0.01], materials=METAL, sources=edges)
+        assert problem_of(moving).volume_sources.passages == [pytest.approx(0.001 / 0.02, rel=0.3)]
 
 
 def test_tangents_to_faces_are_foretold_by_how_fast_their_inputs_change() -> None:
@@ -300,6 +308,9 @@ def test_timings_foretell_but_do_not_choose() -> None:
 
     short = problem_of(case([64, 1, 1], 1.0, initial="x"))
     assert timed(advice(short), short, "cpu", never) == advice(short)
+
+
+METAL = {"metal": material(2.0, 1.0, 1e6)}
 
 
 def test_what_inputs_cost_is_the_same_each_time_that_it_is_counted() -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import exp, inf, isfinite, prod
+from math import inf, prod
 
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
@@ -32,6 +32,7 @@ from heatsim.problem.shapes.space_means import SpaceMeans, grid_cells, space_mea
 from heatsim.problem.shapes.voxelise import covered_volume, shape_masks
 from heatsim.problem.terms.block_powers import powers_of_blocks
 from heatsim.problem.terms.event_times import discontinuity_times
+from heatsim.problem.terms.passages import passages
 from heatsim.problem.terms.smoothing import is_smoothed, smooth_field
 from heatsim.problem.terms.sources.beam import (
     BeamWindow,
@@ -58,8 +59,6 @@ BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, to
 MOST_KEPT = 2**22  # rates that are kept by their factor of time; where there are more, they are found in each step
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
-PASSAGE_CELLS, PASSAGE_TIMES = 2**16, 8  # at which it is looked how fast what moves passes a place
-BELL = exp(-0.5)  # the greatest slope of a bell, over its height and in standard deviations
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
 
 _EVERYWHERE = Expression.parse("1", frozenset())
@@ -302,21 +301,10 @@ class VolumeSources:
     @cached_property
     def passages(self) -> list[float]:
         """What a place sees of each source in which space and time do not separate as it passes, as a standard
-        deviation in time, s: from the greatest value and the steepest slope over time at centres of cells."""
-        end, found = self._scenario.time.end, list[float]()
-        if not 0.0 < end < inf:
-            return found
-        size = max(1, round((prod(self._grid.shape) / PASSAGE_CELLS) ** (1 / 3)))
-        x, y, z = (self._grid.centres(axis)[::size] for axis in "xyz")
-        points = {"x": x, "y": y[:, None], "z": z[:, None, None]}
-        for space in [term.space for term in self._spatial if term.space is not None and term.moves]:
-            times = end * (np.arange(PASSAGE_TIMES) + 0.5) / PASSAGE_TIMES
-            pairs = [[np.asarray(space(**points, t=time + ahead)) for ahead in (0.0, 1e-6 * end)] for time in times]
-            greatest = max(float(np.abs(now).max()) for now, _ in pairs)
-            steepest = max(float(np.abs(later - now).max()) for now, later in pairs) / (1e-6 * end)
-            if isfinite(greatest) and 0.0 < steepest < inf:
-                found.append(BELL * greatest / steepest)
-        return found
+        deviation in time, s."""
+        end = self._scenario.time.end
+        moving = [term.space for term in self._spatial if term.space is not None and term.moves]
+        return [each for space in moving if 0.0 < end < inf for each in passages(space, self._grid, end)]
 
     def look_ahead(self, times: np.ndarray) -> None:
         """Tell the times (k,), s, ascending, for which the field will be asked next."""
