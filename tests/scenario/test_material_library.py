@@ -13,8 +13,7 @@ from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import find_warnings, loads
-from heatsim.scenario.material_library import PROPERTIES, library, library_folder
-from heatsim.scenario.material_names import CHOICES, SYNONYMS, find_name
+from heatsim.scenario.material_library import CHOICES, PROPERTIES, SYNONYMS, find_name, library, library_folder
 from heatsim.scenario.materials import ConductivityTable
 
 LICENCES = {"public domain", "CC0", "BSD", "MIT", "measured constants, cited"}

@@ -20,7 +20,7 @@ import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import RequestError, ScenarioError
 from heatsim.scenario import loads
-from heatsim.scenario.sweep_axes import axis_of_text
+from heatsim.scenario.sweep import axis_of_text
 from heatsim.studies.sweeps import runs
 from heatsim.studies.sweeps.table import open_sweep, read_sweep, write_table
 

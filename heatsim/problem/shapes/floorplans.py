@@ -73,11 +73,6 @@ class ChipPlan(NamedTuple):
         return self.by_name.get(name, [])
 
 
-def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
-    """The blocks of a floorplan. See `read_plan`."""
-    return read_plan(path).blocks
-
-
 def read_plan(path: Path) -> ChipPlan:
     """A floorplan. Blocks without an area are left out, and of blocks that overlap by little one is cut. Raises
     InputFileError for a file that is none, and for blocks of one name."""

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.language.toml.messages import quote
 from heatsim.scenario.language.toml.positions import KeyIssue
 from heatsim.scenario.materials import Ambient
-from heatsim.scenario.output import Output
+from heatsim.scenario.output import Hotspots, Output
 from heatsim.scenario.smoothing import MAX_MASK_WIDTH, Smoothing
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Compute

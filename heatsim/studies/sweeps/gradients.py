@@ -28,7 +28,7 @@ from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import SIZES, Result, parse_subject
-from heatsim.scenario.sweep_axes import Value
+from heatsim.scenario.sweep import Value
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import make_field

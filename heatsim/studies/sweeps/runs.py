@@ -18,10 +18,9 @@ from typing import Any
 from heatsim.base.atomic import for_a_moment, write_atomically
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
 from heatsim.scenario import Scenario, load, load_again, loads
-from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
+from heatsim.scenario.sweep import Point, SweepAxis, Value, axes_of_file, axis_of_table, override_of, points_of
 from heatsim.simulation import run as runs
 from heatsim.store.folder import RunFolder, holds_nothing
-from heatsim.studies.sweeps.points import Point, points_of
 from heatsim.studies.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
 
 ATTEMPTS = 3  # of a run whose worker dies

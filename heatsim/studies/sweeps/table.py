@@ -13,10 +13,9 @@ import numpy as np
 
 from heatsim.base.quantity import Quantity, with_powers
 from heatsim.errors import InputFileError
-from heatsim.scenario.sweep_axes import number_of, unit_of
+from heatsim.scenario.sweep import Point, number_of, unit_of
 from heatsim.store import tables
 from heatsim.store.tables import read_last_row
-from heatsim.studies.sweeps.points import Point
 
 if TYPE_CHECKING:
     import xarray

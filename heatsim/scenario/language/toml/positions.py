@@ -87,7 +87,7 @@ def split_key(text: str) -> list[str] | None:
 
 
 class _Scanner:
-    """A recursive descent over the text; recursion ends at DEEPEST, as every level lengthens the key path."""
+    """A recursive descent over the text; recursion ends at MAX_NESTING, as every level lengthens the key path."""
 
     def __init__(self, text: str) -> None:
         self.text = text
