@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from heatsim.scenario.language.base_model import ScenarioBlock
 from heatsim.scenario.language.toml.messages import found, validation_error
 from heatsim.scenario.language.value_types import NAME, Number, ValidationContext, ValueType, quantity
+from heatsim.scenario.schedules import times_every
 
 SAMPLES = 200  # rows of results.csv of a result over time, if its `every` is left out
 STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part
@@ -119,6 +120,4 @@ class Result(ScenarioBlock):
         """The times at which it is looked at in a run from 0 to `end`, s."""
         if self.over is None:
             return (end if self.at is None else self.at,)
-        interval = self.every or end / SAMPLES
-        count = int(end / interval * (1 - 1e-9))
-        return (*(float(f"{i * interval:.12g}") for i in range(count + 1)), end)
+        return times_every(self.every or end / SAMPLES, end)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import tomli_w
 
 from heatsim.scenario.language.expressions.parser import FUNCTIONS
 from heatsim.scenario.language.units import ALONE, WITH_PREFIX
 from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
+from heatsim.scenario.sweep import toml_value
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
 
@@ -271,16 +271,15 @@ def _default(field: dict[str, Any]) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items() if each != []) + " }"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return tomli_w.dumps({"_": value}).removeprefix("_ = ").strip()
+    return toml_value(value)
 
 
 def _limits(field: dict[str, Any]) -> Iterator[str]:
     """The range of a value, or the words that it may be."""
     words = [field["const"]] if "const" in field else field.get("enum", [])
     yield from (f'`"{word}"`' for word in words)
-    if bounds := _bounds(field):
+    signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
+    if bounds := " and ".join(f"{sign} {field[name]}" for name, sign in signs if name in field):
         yield bounds
     for branch in (*field.get("anyOf", ()), *field.get("oneOf", ())):
         yield from _limits(branch)
@@ -289,8 +288,3 @@ def _limits(field: dict[str, Any]) -> Iterator[str]:
     least, most = field.get("minItems", 1), field.get("maxItems")
     if least > 1 and least != most:
         yield f"at least {least} of them"
-
-
-def _bounds(number: dict[str, Any]) -> str:
-    signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
-    return " and ".join(f"{sign} {number[name]}" for name, sign in signs if name in number)

@@ -203,7 +203,11 @@ def read_materials(path: Path) -> dict[str, Material]:
     """The materials of a file of HotSpot by name. Each has a line for its name, its type (solid or fluid), its
     conductivity and its capacity, and a fluid one for its viscosity. Raises InputFileError."""
     lines: Iterator[tuple[int, str]] = iter(
-        [(number, line.split()[0]) for number, line in enumerate(read_text(path).splitlines(), 1) if _says(line)]
+        [
+            (number, line.split()[0])
+            for number, line in enumerate(read_text(path).splitlines(), 1)
+            if line.strip() and line.lstrip()[0] != "#"
+        ]
     )
     found, last = dict[str, Material](), 0
 
@@ -226,10 +230,6 @@ def read_materials(path: Path) -> dict[str, Material]:
             line_after("the viscosity")
         found.setdefault(name, (conductivity, capacity))
     return found
-
-
-def _says(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def find_material(path: Path, line: int, name: str, known: Mapping[str, Material] | None) -> Material:

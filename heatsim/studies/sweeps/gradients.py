@@ -297,13 +297,12 @@ def _number_of(scenario: Scenario, name: str) -> float:
     found: Any = scenario
     for part in name.split(".") if "." in name else ("parameters", name):
         try:
-            found = found[int(part)] if isinstance(found, (list, tuple)) else _entry(found, part)
+            if isinstance(found, (list, tuple)):
+                found = found[int(part)]
+            else:
+                found = found[part] if isinstance(found, Mapping) else getattr(found, part)
         except (KeyError, AttributeError, IndexError, ValueError):
             raise RequestError(f"{name}: is no parameter and no key of the scenario") from None
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         raise RequestError(f"{name}: expected a number, found {found!r}")
     return float(found)
-
-
-def _entry(table: Any, name: str) -> Any:
-    return table[name] if isinstance(table, Mapping) else getattr(table, name)

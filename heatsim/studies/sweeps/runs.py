@@ -18,6 +18,7 @@ from typing import Any
 from heatsim.base.atomic import for_a_moment, write_atomically
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
 from heatsim.scenario import Scenario, load, load_again, loads
+from heatsim.scenario.language.toml.messages import did_you_mean
 from heatsim.scenario.sweep import Point, SweepAxis, Value, axes_of_file, axis_of_table, override_of, points_of
 from heatsim.simulation import run as runs
 from heatsim.store.folder import RunFolder, holds_nothing
@@ -77,8 +78,6 @@ def make_sweep(
 
 def _require_known(path: Path, sweep: SweepPlan, known: Sequence[str]) -> None:
     """Raise for names that are no parameters: `--set` would only make new ones that nothing uses."""
-    from heatsim.scenario.language.toml.messages import did_you_mean
-
     for name in sweep.points[0]:
         if "." not in name and name not in known:
             hint = did_you_mean(name, known) or (f"known here: {', '.join(known)}" if known else "it has none")
@@ -259,8 +258,6 @@ def evaluate(
 
 
 def _require_results(scenario: Scenario, names: Sequence[str]) -> None:
-    from heatsim.scenario.language.toml.messages import did_you_mean
-
     known = [result.name for result in scenario.output.results]
     for name in names:
         if name not in known:

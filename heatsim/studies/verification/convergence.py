@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
@@ -42,8 +42,8 @@ def run(scenario: Scenario, asked: dict[str, Any], tell: Tell) -> int:
     sought, exact = find_sought(scenario, asked["quantity"]), _expression(asked["exact"])
     kinds = _kinds(scenario, asked["refine"], tell)
     levels = asked["levels"] or (LEVELS if min(scenario.grid.cells) == 1 else LEVELS_IN_3D)
-    with _folder(asked["output"]) as folder:
-        studies = []
+    with nullcontext(asked["output"]) if asked["output"] else tempfile.TemporaryDirectory() as place:
+        studies, folder = [], Path(place)
         for kind in kinds:
             runs = list(_runs(scenario, _only(scenario, sought), kind, levels, folder, tell))
             studies.append(study(kind, runs, sought, exact if kind == "grid" else None))
@@ -190,12 +190,3 @@ def _summary(found: Study) -> str:
         return f"no order can be read in {where}: {found.reason}"
     limit = f"; the value goes to {found.limit:.8g}" if found.limit is not None else ""
     return f"observed order in {where}: {found.order:.2f}{limit}"
-
-
-@contextmanager
-def _folder(output: Path | None) -> Iterator[Path]:
-    if output is not None:
-        yield output
-        return
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)

@@ -101,7 +101,8 @@ def study(kind: Refinement, runs: Sequence[FinishedRun], sought: Sought, exact: 
         order = log(before[0] / error[0]) / log(FACTOR) if before and error and falls else None
         rms_error, worst = map(abs, error) if error else (None, None)
         cells, steps, part = tuple(run.info["cells"]), int(run.info["steps"]), parts[number]
-        share = None if part is None or values else _share(part, run)
+        volume = volumes(run.grid)
+        share = None if part is None or values else float(volume[part].sum() / volume[run.solid].sum())
         rows.append(StudyRow(cells, spacings[number], steps, value, rms_error, worst, order, share))
     between = [row.order for row in rows if row.order is not None]
     reason = _reason(resolved, "differences" if exact is None else "errors")
@@ -134,11 +135,6 @@ def _part_compared(run: FinishedRun, finer: FinishedRun | None, exact: Expressio
     if not part.any():
         raise StudyError("no cell is solid on two grids: the body is thinner than the cells; begin with a finer grid")
     return part
-
-
-def _share(part: np.ndarray, run: FinishedRun) -> float:
-    volume = volumes(run.grid)
-    return float(volume[part].sum() / volume[run.solid].sum())
 
 
 def _errors_of_fields(

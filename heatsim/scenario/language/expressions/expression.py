@@ -6,7 +6,6 @@ is computed with NumPy, or separated: written as a sum of products others(...) *
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, TypeAlias
@@ -32,7 +31,7 @@ from heatsim.scenario.language.expressions.parser import (
     to_text,
     variables,
 )
-from heatsim.scenario.language.expressions.time_bounds import Bounds, bounds
+from heatsim.scenario.language.expressions.time_bounds import Bounds, bounds, erf
 
 __all__ = ["Expression", "ExpressionError"]
 
@@ -179,14 +178,6 @@ def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
 Values: TypeAlias = Mapping[str, NDArray[np.float64]]
 
 
-def _erf(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.fromiter(map(math.erf, u.ravel().data), np.float64, u.size).reshape(u.shape)
-
-
-def _step(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.heaviside(u, 1.0)
-
-
 _NUMPY: dict[str, Callable[..., Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -202,14 +193,11 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "abs": np.abs,
     "tanh": np.tanh,
-    "erf": _erf,
+    "erf": erf,
     "floor": np.floor,
-    "step": _step,
+    "step": lambda u: np.heaviside(u, 1.0),
 }
-_NUMPY_REDUCED: dict[str, np.ufunc] = {
-    "min": np.minimum,
-    "max": np.maximum,
-}
+_NUMPY_REDUCED: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum}
 
 
 def _and(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
