@@ -251,7 +251,7 @@ def _moved(temperature: Any, shift: float) -> Any:
 
 
 def _constants(material: Material, temperature: float) -> dict[str, float]:
-    """What stands for tables and expressions at one temperature."""
+    """The constants that replace tables and expressions of a material, taken at one temperature."""
     constants = {}
     for key in ("conductivity", "heat_capacity"):
         value = getattr(material, key)

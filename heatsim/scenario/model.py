@@ -127,7 +127,7 @@ class Scenario(ScenarioBlock):
 
     @property
     def directory(self) -> Path:
-        """What relative file names were relative to; in the scenario they are absolute."""
+        """The folder from which relative file names were resolved; the scenario has absolute names."""
         return self.path.parent.absolute() if self.path else Path.cwd()
 
     @property

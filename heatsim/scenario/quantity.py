@@ -95,7 +95,7 @@ def in_keys_of_heat(document: dict[str, Any], quantity: Quantity) -> tuple[dict[
 
 
 def in_keys_of_quantity(document: dict[str, Any], quantity: Quantity) -> dict[str, Any]:
-    """What `in_keys_of_heat` was given."""
+    """The document that `in_keys_of_heat` was given: the inverse of that function."""
     if quantity.is_temperature:
         return document
     renamed = _copied(document)

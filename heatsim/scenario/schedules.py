@@ -157,7 +157,7 @@ class Schedule(Recorded):
         return [every, ("at (s)", self.at), *others]
 
     def times(self, end: float) -> tuple[float, ...]:
-        """As `Recorded.times`."""
+        """Return the times to record, as `Recorded.times` does."""
         return () if end == inf and self.at == () else super().times(end)
 
     def _all_times(self, end: float) -> tuple[float, ...]:

@@ -114,7 +114,7 @@ class Stop(ScenarioBlock):
         return tuple(dict.fromkeys(clause.part for clauses in self.alternatives for clause in clauses))
 
     def interval(self, end: float) -> float:
-        """The interval between these times, s."""
+        """The interval between times at which steps end to look, s."""
         return self.every or end / CHECKS_A_RUN
 
     def times(self, end: float) -> tuple[float, ...]:

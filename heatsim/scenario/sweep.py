@@ -194,7 +194,7 @@ def toml_value(value: Any) -> str:
 
 
 def override_of(name: str, value: Value) -> str:
-    """What --set is given for a parameter, or for the key of a value where the name has dots."""
+    """The text after --set that gives a parameter a value, or the key of a value where the name has dots."""
     key = name if "." in name else f"parameters.{name}"
     return f"{key}={toml_value(value)}"
 

@@ -157,7 +157,7 @@ def gauss_rule(
 
 
 def hidden(width: np.ndarray, seen: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """What bounds so far apart may hide, of values that span `seen`; where there are no bounds, the values' `size`."""
+    """By how much values that bounds allow may exceed the values seen; `seen` + `size` where there are no bounds."""
     beyond = np.where(np.isfinite(width), width, seen + size)
     return np.where(width > WIDER * seen, beyond, 0.0)
 
@@ -187,8 +187,8 @@ class Boxes:
         whole: float,
         rounding: float,
     ) -> Boxes:
-        """One box for each of some cells, by their numbers (m,). mean: of all cells; whole: the integral over all of
-        the distance of the mean from the level; rounding: what that is at least."""
+        """Make a box for each of some cells, by their numbers (m,). mean: of all cells; whole: the integral over all
+        cells of the distance of the mean from the level; rounding: the least value of that integral."""
         found = cls(tuple(ranges), radial, level)
         found._cell, places = cell, np.unravel_index(cell, mean.shape)
         found._low, found._high = (
@@ -201,7 +201,7 @@ class Boxes:
         return found
 
     def doubt(self, doubt: np.ndarray) -> None:
-        """By how much the means of the boxes are in doubt, (m,)."""
+        """Set by how much the means of the boxes are in doubt, (m,)."""
         self._doubt = doubt * self._volume
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import NamedTuple
 
@@ -19,6 +19,11 @@ _CHUNK = 2**16  # points of cells evaluated at a time
 def measure(low: np.ndarray, high: np.ndarray, radial: bool) -> np.ndarray:
     """The length between places, or half the difference of their squares along a radius."""
     return np.asarray((high - low) * (0.5 * (low + high) if radial else 1.0))
+
+
+def volumes_of(measures: Iterable[np.ndarray]) -> np.ndarray:
+    """The volumes of cells by their measures along each axis."""
+    return np.asarray(reduce(np.multiply.outer, measures, np.ones(())))
 
 
 class Cells(NamedTuple):
@@ -44,7 +49,7 @@ class Cells(NamedTuple):
 
     def volumes(self) -> np.ndarray:
         """Their measures, of the shape."""
-        return np.asarray(reduce(np.multiply.outer, self.measures(), np.ones(())))
+        return volumes_of(self.measures())
 
     def blocks(self, size: int) -> Cells:
         """Blocks of so many cells along each axis."""

@@ -225,7 +225,7 @@ def _of_cylinder(cylinder: Cylinder, pairs: CellPairs) -> np.ndarray:
 
 
 def _of_polygon(polygon: Polygon, pairs: CellPairs) -> np.ndarray:
-    """Those of the edge nearest to the middle between the two cells, and along the axis at the ends."""
+    """The normals of the edge nearest to the middle between the two cells, and of the ends along the axis."""
     axis, (low, high) = "xyz".index(polygon.axis), polygon.span
     within = [(low <= points[axis]) & (points[axis] <= high) for points in (pairs.lower, pairs.upper)]
     u, v = (0.5 * (pairs.lower[number] + pairs.upper[number]) for number in polygon.across)

@@ -130,8 +130,8 @@ def _volume_of_surface(region: Shape, spans: np.ndarray) -> float | None:
 
 
 def _suspect(grid: CellGrid, regions: list[_Painted], last: np.ndarray, number: int) -> bool:
-    """Whether it is to be looked at closely: its shape has another volume than its cells, or something may cut it, and
-    its surface is large enough for its volume to be off."""
+    """Whether a region needs a close look: its shape has another volume than its cells, or a later region may cut it
+    and its surface is large enough for its volume to be off."""
     own = regions[number]
     left = last[own.window] == number
     painted = _volume(grid, own.window, left)

@@ -182,7 +182,7 @@ def _of_polygon(polygon: Polygon, grid: CellGrid, count: int) -> SurfacePoints:
 
 
 def end_of(polygon: Polygon) -> int:
-    """What an end of a polygon is: STRAIGHT where all of its sides lie along the grid."""
+    """The part that an end of a polygon is: STRAIGHT where all sides lie along the grid, else ENDS."""
     return STRAIGHT if all(a == c or b == d for (a, b), (c, d) in polygon.edges) else ENDS
 
 
@@ -232,7 +232,7 @@ def condition_surface(condition: Expression, grid: CellGrid, cells: np.ndarray) 
 def _of_comparison(
     condition: Expression, difference: Expression, places: np.ndarray, volumes: np.ndarray, size: float
 ) -> Points:
-    """Those of the part of the surface where one comparison changes."""
+    """The points of the part of the surface where one comparison changes."""
     at, near = places.copy(), np.ones(places.shape[1], bool)
     with np.errstate(all="ignore"):
         for _ in range(_ROUNDS):

@@ -21,7 +21,7 @@ COMMAS = "commas separate values, and decimals have a point: 2.5"
 
 
 class CsvError(Exception):
-    """What a file cannot be used for; at a line and a column of characters, from 1, 0 where it is the file as a whole.
+    """Why a file cannot be used; line and column count from 1, and are 0 for the file as a whole.
 
     missing: whether there is no such file.
     """
@@ -42,7 +42,7 @@ class CsvRows(NamedTuple):
     lines: list[int]
 
     def headed(self) -> CsvRows:
-        """The same with the first row for the names, whatever it holds."""
+        """The table with the first row as names of columns, whatever the row holds."""
         names, units = zip(*map(name_and_unit, self.rows[0]), strict=True)
         return CsvRows(names, units, self.lines[0], self.rows[1:], self.lines[1:])
 

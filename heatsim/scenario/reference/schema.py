@@ -218,7 +218,7 @@ def _row(key: str, field: dict[str, Any], needed: bool) -> str:
 
 
 def _kind(field: dict[str, Any]) -> str:
-    """What the value is, in words."""
+    """The type of a value, in words."""
     match field:
         case {"$ref": target}:
             return f"table {_link(target)}".rstrip()

@@ -116,8 +116,8 @@ class _Problem:
 
     @cached_property
     def operator(self) -> Operator:
-        """What conducts. Voxels that take no part, and without ties one in each part that hangs together, are tied to 0
-        K: no heat flows there."""
+        """The conductances, and ties to 0 K of voxels that take no part, and, without other ties, of one voxel in each
+        part that hangs together: no heat flows there."""
         network, (kernels, networks) = self.network, self.device
         weak = self.medium.mean * area_over_length(self.medium, self.axis)
         ties = kernels.field(self.medium.labels.shape)
@@ -128,7 +128,7 @@ class _Problem:
         return Operator(*network.faces, ties, self.periodic)
 
     def bounds(self, T: Any) -> tuple[float, float]:
-        """Bounds of the conductivity, W/(m K): see above."""
+        """Bounds of the conductivity, W/(m K): see the top of the module."""
         network, (kernels, networks) = self.network, self.device
         applied = kernels.field(self.medium.labels.shape, np.float64)
         kernels.sweep(network.faces, self.operator.s, T, None, None, applied)
@@ -241,7 +241,7 @@ def _along(problem: _Problem, tolerance: float, keep: bool) -> AlongAxis:
 
 
 def _make_problem(medium: Medium, networks: Networks, axis: int, sides: str, device: Device) -> _Problem | None:
-    """None if nothing leads through."""
+    """The problem of a gradient along an axis; None if nothing leads through the medium."""
     if sides == "all-periodic":
         network = networks.without_ends()
         return _Problem(medium, axis, network, (True, True, True), medium.voxel[axis], device)

@@ -14,7 +14,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.problem.shapes.floorplans import read_text
-from heatsim.scenario.language.toml.messages import did_you_mean
+from heatsim.scenario.language.toml.messages import did_you_mean, with_guess
 from heatsim.studies.imports.hotspot_package import (
     PACKAGE_CHOICES,
     PACKAGE_DEFAULTS,
@@ -110,8 +110,9 @@ class _Entry(NamedTuple):
 
 
 def read_configuration(path: Path | None, materials: Path | None = None) -> Configuration:
-    """What a configuration says, and what HotSpot takes where it does not; materials: the file of materials, in place
-    of the one that it names. Raises InputFileError, and RequestError for a model that cannot be imported."""
+    """Read a configuration, with the defaults of HotSpot for missing keys. materials: the file of materials, in place
+    of the one that the configuration names. Raises InputFileError, and RequestError for a model that cannot be
+    imported."""
     values, notes = DEFAULTS | SECONDARY_DEFAULTS, list[str]()
     known = [*values, *REFUSED, *LEFT_OUT, *MATERIAL_KEYS, *TEXTS, *WITHOUT_EFFECT]
     entries = {} if path is None else _entries(path, known, notes)
@@ -193,9 +194,8 @@ def _entries(path: Path, known: list[str], notes: list[str]) -> dict[str, _Entry
             continue
         found[name] = _Entry(number, fields[1])
         if name not in known:
-            hint = did_you_mean(name, known)
             told = f"{path}: line {number}: -{name} is no key of HotSpot's, and is left out"
-            notes.append(f"{told} ({hint})" if hint else told)
+            notes.append(with_guess(told, name, known))
     return found
 
 

@@ -105,7 +105,7 @@ def find_gradient(
 
 
 def _adjoint(problem: Problem, solver: Balance, slopes: np.ndarray) -> np.ndarray:
-    """What a watt released in each cell adds to a result with these slopes by the temperature of each cell."""
+    """The derivative of a result by the power released in each cell; slopes: its derivatives by the temperatures."""
     solver.prepare(solver.inputs(0.0), np.inf)
     heat = solver.on_device(np.asarray(slopes, np.float64))
     found = solver.solve(heat, None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS)

@@ -40,18 +40,18 @@ class SweepPlan:
     text: str | None = None
 
     def overrides_of(self, number: int) -> list[str]:
-        """Those of a run."""
+        """The overrides of a run, by its number."""
         return [*self.overrides, *(override_of(name, value) for name, value in self.points[number].items())]
 
     def load(self, number: int | None = None) -> Scenario:
-        """The scenario of a run, or that of all of them. Raises `ScenarioError`."""
+        """The scenario of a run, or the one that all runs vary. Raises `ScenarioError`."""
         overrides = self.overrides if number is None else self.overrides_of(number)
         if self.text is None:
             return load(self.scenario, overrides, trust=self.trust)
         return loads(self.text, None, overrides, trust=self.trust)
 
     def plan(self) -> dict[str, Any]:
-        """What `sweep.json` says."""
+        """The content of `sweep.json`."""
         plan = {"scenario": str(self.scenario), "overrides": list(self.overrides), "points": list(self.points)}
         return plan if self.text is None else {**plan, "text": self.text}
 

@@ -53,7 +53,7 @@ def run(scenario: Scenario, asked: dict[str, Any], tell: Tell) -> int:
 
 
 def find_sought(scenario: Scenario, quantity: str) -> Sought:
-    """What "field", "probe NAME" or the name of a result says. Raises StudyError."""
+    """The subject of a study, from "field", "probe NAME" or the name of a result. Raises StudyError."""
     if quantity == "field":
         return Sought("field")
     word, _, name = quantity.partition(" ")
@@ -75,7 +75,7 @@ def _expression(text: str | None) -> Expression | None:
 
 
 def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
-    """What can be refined of what was asked for."""
+    """The kinds of refinement that are asked for and possible. Raises StudyError."""
     kinds: list[Refinement] = []
     time = scenario.time
     if refine in ("grid", "both"):
@@ -148,8 +148,8 @@ def _is_explicit(scenario: Scenario) -> bool:
 
 
 def _only(scenario: Scenario, sought: Sought) -> list[str]:
-    """Record the state at the end only, and what is sought: events on the way would cut steps short, by other shares on
-    each level."""
+    """Overrides by which a run records only its end and what is sought: events on the way would cut steps short, by
+    other shares on each level."""
     probes = [f'{{ name = "{each.name}", at = {list(each.at)}, count = 1 }}' for each in scenario.output.probes]
     found = ["output.snapshots={ count = 1 }", f"output.probes=[{', '.join(probes)}]"]
     found += [] if scenario.hotspots else ["output.slices=[]"]

@@ -66,7 +66,7 @@ class Mode(NamedTuple):
     phase: float
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """X(x)."""
+        """The mode at places x: X(x)."""
         return np.cos(self.wavenumber * x - self.phase)
 
 
@@ -83,7 +83,7 @@ def slab_mode(length: float, low: float, high: float, number: int = 1) -> Mode:
 
 
 def decay(diffusivity: float, mode: Mode, t: float) -> float:
-    """What is left of a mode after a time, 1: exp(-alpha mu^2 t)."""
+    """The share of a mode that is left after a time: exp(-alpha mu^2 t)."""
     return math.exp(-diffusivity * mode.wavenumber**2 * t)
 
 

@@ -67,7 +67,7 @@ def run_level(scenario: Scenario, level: RefinementLevel, folder: Path, device: 
 
 
 def ledger_check(runs: Sequence[FinishedRun], precision: str) -> ValueCheck:
-    """That no run made or lost energy."""
+    """The check that no run made or lost energy."""
     return ValueCheck(
         "energy ledger, relative", 0.0, max((run.ledger for run in runs), key=abs), MAX_LEDGER_RESIDUAL[precision]
     )

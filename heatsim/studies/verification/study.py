@@ -36,13 +36,13 @@ ErrorPair = tuple[float, float]  # RMS over the volume, and largest; of a number
 
 
 class Sought(NamedTuple):
-    """What a study is about: the "field", or a "probe" or "result" of this name."""
+    """The subject of a study: the "field", or a "probe" or "result" of this name."""
 
     kind: Literal["field", "probe", "result"]
     name: str = ""
 
     def value(self, run: FinishedRun) -> float:
-        """That of a run. Raises StudyError where a result has none."""
+        """The value in a run. Raises StudyError where a result has none."""
         found = run.probe(self.name) if self.kind == "probe" else run.info["results"][self.name]
         if found is None:
             raise StudyError(f"--quantity {self.name}: the run in {run.path} has not come to it")
@@ -50,7 +50,7 @@ class Sought(NamedTuple):
 
 
 class StudyError(HeatsimError):
-    """What was asked for makes no sense for this scenario."""
+    """The study that was asked for makes no sense for this scenario."""
 
     exit_code = 2
 
@@ -84,7 +84,7 @@ class Study:
 
 
 def study(kind: Refinement, runs: Sequence[FinishedRun], sought: Sought, exact: Expression | None) -> Study:
-    """What runs tell of what is sought; `exact` is it in x, y, z and t."""
+    """Make the study of what is sought in runs; `exact`: the solution in x, y, z and t."""
     values = None if sought.kind == "field" else [sought.value(run) for run in runs]
     parts = [_part_compared(run, finer, exact) for run, finer in zip(runs, [*runs[1:], None], strict=True)]
     errors = _errors_of_fields(runs, exact, parts) if values is None else _errors_of_values(runs, values, sought, exact)

@@ -113,7 +113,7 @@ class Expression:
         return bounds(self._tree, np.asarray(starts, np.float64), np.asarray(ends, np.float64))
 
     def jumps(self) -> list[Expression]:
-        """What in the expression is constant but for jumps: its comparisons of two values, and each floor()."""
+        """The parts of the expression that are constant but for jumps: comparisons of two values, and each floor()."""
         return [self._of(tree) for tree in [*(truth for truth, _ in comparisons(self._tree)), *floors(self._tree)]]
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
@@ -201,7 +201,7 @@ _NUMPY_REDUCED: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum}
 
 
 def _and(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is undefined on the left is undefined; on the right only where the left does not decide."""
+    """An undefined left operand makes the result undefined; an undefined right one where the left does not decide."""
     return np.where(np.isnan(a), np.nan, np.where(a == 0.0, 0.0, np.where(np.isnan(b), np.nan, b != 0.0)))
 
 
