@@ -12,6 +12,7 @@ import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
 from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, START, TRACE
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.base.grid import cell_index
@@ -102,7 +103,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
     )
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("texts", "message"),
     [
         ({"chip_ptrace": "core cach\n1 2\n"}, "expected the names of blocks that release power, found 'cach'"),
@@ -349,7 +350,7 @@ def test_blocks_that_overlap_by_rounding_are_cut(plan: str, name: str, edge: dic
     assert [f"block {name} is cut" in str(each) for each in warnings] == [True]  # of all shapes that name the file
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("texts", "message"),
     [
         ({"chip_config": CONFIG.replace("0.03", "1e308")}, "line 1: expected a number from 1e-30 to 1e+30"),
