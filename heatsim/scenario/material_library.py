@@ -110,18 +110,18 @@ class MaterialReference(ScenarioBlock):
         return self
 
 
-def library_folder() -> Path:
-    """The folder of the library, in an installed package or a checkout."""
+def shipped_folder(name: str) -> Path:
+    """The folder of this name among the shipped scenarios, in an installed package or a checkout."""
     package = Path(__file__).parents[1]
-    installed = package / "scenarios" / "materials"
-    return installed if installed.is_dir() else package.parent / "scenarios" / "materials"
+    installed = package / "scenarios" / name
+    return installed if installed.is_dir() else package.parent / "scenarios" / name
 
 
 @cache
 def library() -> dict[str, dict[str, Any]]:
     """The tables of all materials of the library by their names."""
     tables: dict[str, dict[str, Any]] = {}
-    for file in sorted(library_folder().glob("*.toml")):
+    for file in sorted(shipped_folder("materials").glob("*.toml")):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
         tables |= {name: table for name, table in content.items() if name != "references"}
     return tables

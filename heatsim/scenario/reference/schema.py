@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from heatsim.scenario.language.expressions.parser import FUNCTIONS
 from heatsim.scenario.language.units import ALONE, WITH_PREFIX
 from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
-from heatsim.scenario.sweep import toml_value
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
 
@@ -218,7 +218,7 @@ def _row(key: str, field: dict[str, Any], needed: bool) -> str:
 
 
 def _kind(field: dict[str, Any]) -> str:
-    """The type of a value, in words."""
+    """What the value is, in words."""
     match field:
         case {"$ref": target}:
             return f"table {_link(target)}".rstrip()
@@ -271,15 +271,16 @@ def _default(field: dict[str, Any]) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items() if each != []) + " }"
-    return toml_value(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return tomli_w.dumps({"_": value}).removeprefix("_ = ").strip()
 
 
 def _limits(field: dict[str, Any]) -> Iterator[str]:
     """The range of a value, or the words that it may be."""
     words = [field["const"]] if "const" in field else field.get("enum", [])
     yield from (f'`"{word}"`' for word in words)
-    signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
-    if bounds := " and ".join(f"{sign} {field[name]}" for name, sign in signs if name in field):
+    if bounds := _bounds(field):
         yield bounds
     for branch in (*field.get("anyOf", ()), *field.get("oneOf", ())):
         yield from _limits(branch)
@@ -288,3 +289,8 @@ def _limits(field: dict[str, Any]) -> Iterator[str]:
     least, most = field.get("minItems", 1), field.get("maxItems")
     if least > 1 and least != most:
         yield f"at least {least} of them"
+
+
+def _bounds(number: dict[str, Any]) -> str:
+    signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
+    return " and ".join(f"{sign} {number[name]}" for name, sign in signs if name in number)

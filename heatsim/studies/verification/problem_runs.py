@@ -10,6 +10,7 @@ from typing import Literal
 
 from heatsim.errors import HeatsimError
 from heatsim.scenario import Scenario, load
+from heatsim.scenario.material_library import shipped_folder
 from heatsim.studies.verification.finished import FinishedRun
 from heatsim.studies.verification.judgement import Judgement, ValueCheck, VerificationProblem
 from heatsim.studies.verification.refinement import RefinementLevel, overrides
@@ -31,11 +32,8 @@ class ProblemOutcome:
 
 
 def scenario_file(name: str) -> Path:
-    """Where the scenario of a problem is: beside the installed package, or in its repository."""
-    package = Path(__file__).parents[2]  # heatsim/
-    installed = package / "scenarios" / "verify"
-    folder = installed if installed.is_dir() else package.parent / "scenarios" / "verify"
-    return folder / f"{name}.toml"
+    """The scenario of a problem."""
+    return shipped_folder("verify") / f"{name}.toml"
 
 
 def verify_problem(problem: VerificationProblem, folder: Path, device: str, precision: str) -> ProblemOutcome:
