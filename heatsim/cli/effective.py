@@ -49,8 +49,8 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     each label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor
     go to effective.json, phases, temperature and flux on a plane to flux.png.
     """
-    from heatsim.studies.homogenisation import files, fluxes, parts
-    from heatsim.studies.homogenisation.conductivity import find_conductivity
+    from heatsim.studies.homogenisation import files, fluxes
+    from heatsim.studies.homogenisation.conductivity import find_conductivity, find_in_parts
     from heatsim.studies.homogenisation.devices import most_voxels
     from heatsim.studies.homogenisation.media import make_medium
 
@@ -69,7 +69,7 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
     how = {name: options[name] for name in ("sides", "tolerance", "device")}
     found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)
-    of_cubes = parts.find_in_parts(medium, wanted, **how) if options["cubes"] else []
+    of_cubes = find_in_parts(medium, wanted, **how) if options["cubes"] else []
     folder = options["output"] or Path("outputs") / f"{image.stem}-effective"
     written = files.write_effective(folder, medium, found, of_cubes, image.name, options["streamlines"])
     if as_json:

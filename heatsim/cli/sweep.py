@@ -46,7 +46,7 @@ def sweep(file: Path, overrides: tuple[str, ...], as_json: bool, **options: Any)
 
     Exit code 1 if a run has failed; the others are done then.
     """
-    from heatsim.scenario.sweep_axes import axis_of_text
+    from heatsim.scenario.sweep import axis_of_text
     from heatsim.studies.sweeps import runs, table
 
     axes = [axis_of_text(each) for each in options["vary"]]

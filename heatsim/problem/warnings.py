@@ -20,8 +20,7 @@ from heatsim.errors import Issue
 from heatsim.problem.media.cell_classes import CellClasses
 from heatsim.problem.media.zones import Zones
 from heatsim.problem.shapes.floorplans import read_plan
-from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes
-from heatsim.problem.shapes.shape_volumes import exact_volume
+from heatsim.problem.shapes.painted_volumes import exact_volume, regions_off_their_shapes
 from heatsim.problem.shapes.voxelise import covered_volume
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, Points

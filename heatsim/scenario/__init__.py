@@ -10,19 +10,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from heatsim.scenario.checks.cross_block import find_warnings
-    from heatsim.scenario.language.expressions.expression import Expression
-    from heatsim.scenario.language.expressions.parser import ExpressionError
-    from heatsim.scenario.loading import load, load_again, loads
-    from heatsim.scenario.model import (
-        Scenario,
-        find_losses,
-        find_material_dependence,
-        find_temperature_dependence,
-    )
-    from heatsim.scenario.reference.schema import json_schema
-    from heatsim.scenario.reference.starter_template import starter
+if TYPE_CHECKING:  # under their own names, which makes them public
+    from heatsim.scenario.checks.cross_block import find_warnings as find_warnings
+    from heatsim.scenario.language.expressions.expression import Expression as Expression
+    from heatsim.scenario.language.expressions.parser import ExpressionError as ExpressionError
+    from heatsim.scenario.loading import load as load
+    from heatsim.scenario.loading import load_again as load_again
+    from heatsim.scenario.loading import loads as loads
+    from heatsim.scenario.model import Scenario as Scenario
+    from heatsim.scenario.model import find_losses as find_losses
+    from heatsim.scenario.model import find_material_dependence as find_material_dependence
+    from heatsim.scenario.model import find_temperature_dependence as find_temperature_dependence
+    from heatsim.scenario.reference.schema import json_schema as json_schema
+    from heatsim.scenario.reference.starter_template import starter as starter
 
 _HOMES = {
     "Expression": "language.expressions.expression",
@@ -38,21 +38,6 @@ _HOMES = {
     "loads": "loading",
     "starter": "reference.starter_template",
 }  # public name -> the module that defines it
-
-__all__ = [
-    "Expression",
-    "ExpressionError",
-    "Scenario",
-    "find_losses",
-    "find_material_dependence",
-    "find_temperature_dependence",
-    "find_warnings",
-    "json_schema",
-    "load",
-    "load_again",
-    "loads",
-    "starter",
-]
 
 
 def __getattr__(name: str) -> Any:

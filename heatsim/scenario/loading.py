@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from heatsim.errors import Issue, RequestError, ScenarioError
+from heatsim.errors import RequestError, ScenarioError
 from heatsim.scenario.checks.cross_block import run_checks
 from heatsim.scenario.language.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.language.toml.document import parse_document, read_text
-from heatsim.scenario.language.toml.positions import Key, ScenarioOrigin, SourcePositions
+from heatsim.scenario.language.toml.positions import Key, ScenarioOrigin
 from heatsim.scenario.language.value_types import ValidationContext
 from heatsim.scenario.material_library import chosen_materials, find_in_library, find_library_materials, library
 from heatsim.scenario.model import Scenario
@@ -43,22 +43,25 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     quantity = find_quantity(data)
     data, mistaken = in_keys_of_heat(data, quantity)
     positions = replace(document.positions, quantity=quantity)
-    directory = origin.parent if origin else Path()
     heat = quantity.is_temperature  # the library knows nothing of others
-    context = ValidationContext.from_document(
-        data,
-        directory,
+    tables = (data.get("materials"), data.get("ambients"))
+    context = ValidationContext(
+        origin.parent if origin else Path(),
+        quantity,
+        frozenset(name for table in tables if isinstance(table, dict) for name in table),
         library if heat else tuple,
-        find_in_library=find_in_library if heat else lambda name: None,
-        painted=find_library_materials(data) if heat else (),
-        quantity=quantity,
+        find_in_library if heat else lambda name: None,
+        frozenset(find_library_materials(data) if heat else ()),
         trusted=trust,
     )
     issues = [document.positions.issue_at(*finding) for finding in (*wrong, *mistaken)]
     try:
         scenario = Scenario.model_validate(data, context=context)
     except ValidationError as error:
-        issues += _locate(_without_consequences(error.errors(include_url=False)), positions)
+        for each in _without_consequences(error.errors(include_url=False)):
+            key: Key = tuple(part for part in each["loc"] if not is_tag(part))
+            words = each.get("ctx", {})
+            issues.append(positions.issue_at(key, words["message"], words["hint"]))
     issues += [positions.issue_at(*finding) for finding in run_checks(context.sections)]
     if issues:
         in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
@@ -91,13 +94,3 @@ def _without_consequences(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
     """Without that materials are missing, where the names in regions are wrong, by which they come from the library."""
     named = any(error["loc"][:1] == ("regions",) and error["loc"][-1:] in (("material",),) for error in errors)
     return [error for error in errors if not (named and error["loc"] == ("materials",))]
-
-
-def _locate(errors: Sequence[ErrorDetails], positions: SourcePositions) -> list[Issue]:
-    """Locate pydantic's errors in the file."""
-    issues = []
-    for error in errors:
-        key: Key = tuple(part for part in error["loc"] if not is_tag(part))
-        words = error.get("ctx", {})
-        issues.append(positions.issue_at(key, words["message"], words["hint"]))
-    return issues

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
@@ -24,8 +24,61 @@ from heatsim.scenario.language.toml.document import parse_document, read_text
 from heatsim.scenario.language.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
 from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.language.value_types import NAME, ValidationContext, file_name
-from heatsim.scenario.material_names import find_name, is_choice
 from heatsim.scenario.materials import AnyMaterial, DiffusionMaterial, Material, PropertyTable, Temperature
+
+# One thing by another name.
+SYNONYMS = {
+    "6061": "6061-T6", "AA6061": "6061-T6", "Ag": "silver", "AISI304": "304", "AISI316L": "316L", "Al": "aluminium",
+    "Al2O3": "alumina", "Al6061": "6061-T6", "aluminium_oxide": "alumina", "aluminum": "aluminium",
+    "aluminum_oxide": "alumina", "Au": "gold", "chipboard": "particleboard", "Cr": "chromium", "Cu": "copper",
+    "drywall": "gypsum_board", "EMC": "mould_compound", "expanded_polystyrene": "EPS",
+    "extruded_polystyrene": "XPS", "Fe": "iron", "fiberboard": "wood_fibreboard", "fibreboard": "wood_fibreboard",
+    "gallium_arsenide": "GaAs", "gallium_nitride": "GaN", "Ge": "germanium", "high_density_polyethylene": "HDPE",
+    "Inconel625": "IN625", "Kapton": "polyimide", "Mg": "magnesium", "MgO": "magnesia", "Mo": "molybdenum",
+    "mold_compound": "mould_compound", "Ni": "nickel", "PA6": "nylon", "Pb": "lead", "PC": "polycarbonate",
+    "PI": "polyimide", "PIR": "polyisocyanurate", "plasterboard": "gypsum_board", "plexiglass": "acrylic",
+    "PMMA": "acrylic", "polyamide": "nylon", "polyurethane_foam": "PU_foam", "PP": "polypropylene",
+    "Pt": "platinum", "PUR_foam": "PU_foam", "quartz_glass": "fused_silica", "SAC305": "solder_SnAgCu",
+    "Si": "silicon", "SiO2": "fused_silica", "Sn": "tin", "Sn63Pb37": "solder_SnPb", "SnPb": "solder_SnPb",
+    "SS304": "304", "SS316L": "316L", "Teflon": "PTFE", "Ti": "titanium", "Ti64": "Ti-6Al-4V", "W": "tungsten",
+    "wood_fiberboard": "wood_fibreboard", "Zn": "zinc",
+}  # fmt: skip
+# One of several things of that name: what it is taken for is told.
+CHOICES = {
+    "316": "316L", "air": "air_still", "AISI316": "316L", "argon": "argon_still", "beech": "hardwood",
+    "earth": "soil", "foam": "PU_foam", "glass_wool": "mineral_wool", "gypsum": "gypsum_board", "Inconel": "IN625",
+    "insulation": "mineral_wool", "MDF": "wood_fibreboard", "mild_steel": "carbon_steel", "oak": "hardwood",
+    "PCB": "FR4", "PE": "HDPE", "pine": "softwood", "plaster": "gypsum_plaster", "polyethylene": "HDPE",
+    "polystyrene": "EPS", "polyurethane": "PU_foam", "PUR": "PU_foam", "rock_wool": "mineral_wool",
+    "sand": "sand_dry", "SiC": "SiC-4H", "silica": "fused_silica", "silicon_carbide": "SiC-4H",
+    "silicon_dioxide": "fused_silica", "snow": "snow_fresh", "solder": "solder_SnAgCu", "spruce": "softwood",
+    "SS316": "316L", "stainless_steel": "304", "steel": "carbon_steel", "structural_steel": "carbon_steel",
+    "styrofoam": "XPS", "thermal_paste": "TIM", "timber": "softwood", "wood": "softwood",
+}  # fmt: skip
+
+
+def find_name(name: str, library: Iterable[str], aliases: Mapping[str, str] | None = None) -> str | None:
+    """The name in a library of what a name stands for: as it is written, in other case and with other signs between its
+    words, or by `aliases`, those of the trade if left out. None if it is none."""
+    names = list(library)
+    if name in names:
+        return name
+    plain, known_as = _plain(name), SYNONYMS | CHOICES if aliases is None else aliases
+    alike = [each for each in names if _plain(each) == plain]
+    if len(alike) == 1:
+        return alike[0]
+    of_trade = next((known for alias, known in known_as.items() if _plain(alias) == plain), None)
+    return of_trade if of_trade in names else None
+
+
+def is_choice(name: str) -> bool:
+    """Whether a name is that of several things."""
+    return _plain(name) in {_plain(choice) for choice in CHOICES}
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
 
 PROPERTIES = ("conductivity", "density", "heat_capacity", "latent")
 
@@ -57,18 +110,18 @@ class MaterialReference(ScenarioBlock):
         return self
 
 
-def library_folder() -> Path:
-    """The folder of the library, in an installed package or a checkout."""
+def shipped_folder(name: str) -> Path:
+    """The folder of this name among the shipped scenarios, in an installed package or a checkout."""
     package = Path(__file__).parents[1]
-    installed = package / "scenarios" / "materials"
-    return installed if installed.is_dir() else package.parent / "scenarios" / "materials"
+    installed = package / "scenarios" / name
+    return installed if installed.is_dir() else package.parent / "scenarios" / name
 
 
 @cache
 def library() -> dict[str, dict[str, Any]]:
     """The tables of all materials of the library by their names."""
     tables: dict[str, dict[str, Any]] = {}
-    for file in sorted(library_folder().glob("*.toml")):
+    for file in sorted(shipped_folder("materials").glob("*.toml")):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
         tables |= {name: table for name, table in content.items() if name != "references"}
     return tables
@@ -198,7 +251,7 @@ def _moved(temperature: Any, shift: float) -> Any:
 
 
 def _constants(material: Material, temperature: float) -> dict[str, float]:
-    """What stands for tables and expressions at one temperature."""
+    """The constants that replace tables and expressions of a material, taken at one temperature."""
     constants = {}
     for key in ("conductivity", "heat_capacity"):
         value = getattr(material, key)

@@ -131,7 +131,7 @@ class DiffusionMaterial(ScenarioBlock):
 
     @cached_property
     def conductivity(self) -> float | Expression | tuple[float, float, float] | PropertyTable:
-        """What takes the place of a conductivity: diffusivity times solubility."""
+        """Diffusivity times solubility, in place of a conductivity."""
         match self.diffusivity:
             case PropertyTable(T=T, value=values):
                 return DiffusivityTable.model_construct(T=T, value=tuple(self.solubility * each for each in values))
@@ -143,17 +143,17 @@ class DiffusionMaterial(ScenarioBlock):
 
     @property
     def density(self) -> float:
-        """What takes the place of a density."""
+        """1, in place of a density."""
         return 1.0
 
     @property
     def heat_capacity(self) -> float:
-        """What takes the place of a heat capacity."""
+        """The solubility, in place of a heat capacity."""
         return self.solubility
 
     @property
     def latent(self) -> None:
-        """Nothing melts."""
+        """None: a quantity other than temperature does not melt."""
         return None
 
     def temperature_dependent_keys(self) -> list[str]:
@@ -196,7 +196,7 @@ class Ambient(ScenarioBlock):
 
     @property
     def by_surface(self) -> bool:
-        """Whether its heat follows from the balance at the surface: no constant coefficient stands for it."""
+        """Whether its heat follows from the balance at the surface, as no constant coefficient gives that heat."""
         return self.emissivity is not None or depends_on(self.coefficient or 0.0, "tT")
 
 
@@ -235,7 +235,7 @@ class Contact(ScenarioBlock):
 
     @property
     def varies(self) -> bool:
-        """Whether it depends on time or temperature."""
+        """Whether the resistance depends on time or temperature."""
         return depends_on(self.resistance, "tT")
 
     @model_validator(mode="after")

@@ -13,13 +13,12 @@ from heatsim.base.shown import as_html, as_text
 from heatsim.errors import Issue
 from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.language.base_model import ScenarioBlock
 from heatsim.scenario.language.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
 from heatsim.scenario.language.value_types import WITH_UNIT, ValidationContext, text
 from heatsim.scenario.material_library import MaterialEntry, find_library_materials
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName, Void, split_off_voids
-from heatsim.scenario.output import Output
+from heatsim.scenario.output import Hotspots, Output
 from heatsim.scenario.quantity import QuantitySection, in_keys_of_quantity
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
@@ -128,7 +127,7 @@ class Scenario(ScenarioBlock):
 
     @property
     def directory(self) -> Path:
-        """What relative file names were relative to; in the scenario they are absolute."""
+        """The folder from which relative file names were resolved; the scenario has absolute names."""
         return self.path.parent.absolute() if self.path else Path.cwd()
 
     @property

@@ -213,3 +213,20 @@ class Output(ScenarioBlock):
         if "cooling_rate" not in self.fields and self.cooling_through is not None:
             raise validation_error('expected "cooling_rate" in fields with cooling_through, found none')
         return self
+
+
+MAX_FRAMES = 100
+
+
+class Hotspots(ScenarioBlock):
+    """Search for hot spots on the slices, at the end of the run."""
+
+    scales: Annotated[tuple[float, ...], numbers(Number("m", above=0))] = Field(
+        description="Sizes of the spots to look for, as standard deviations [m]"
+    )
+    threshold: Annotated[float, quantity(Number("K", above=0))] = Field(
+        description="Least rise over the surroundings [K]"
+    )
+    frames: Annotated[int, quantity(Number("1", least=1, most=MAX_FRAMES, whole=True))] = Field(
+        1, description="Number of last frames of a slice of which the mean is searched [1]"
+    )

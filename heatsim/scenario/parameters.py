@@ -17,40 +17,12 @@ from heatsim.scenario.language.units import UnitError, convert, parse_unit, spli
 # Keys whose strings are names, words or files, and never formulas.
 TEXTS = frozenset(
     [
-        "title",
-        "temperature_unit",
-        "unit",
-        "name",
-        "material",
-        "between",
-        "map",
-        "file",
-        "dataset",
-        "column",
-        "path",
-        "trace",
-        "powers",
-        "stl",
-        "kind",
-        "integrator",
-        "method",
-        "device",
-        "precision",
-        "kernel",
-        "coordinates",
-        "axis",
-        "along",
-        "fields",
-        "target",
-        "filter",
-        "edges",
-        "when",
-        "of",
-        "over",
-        "parameters",
+        "title", "temperature_unit", "unit", "name", "material", "between", "map", "file", "dataset", "column",
+        "path", "trace", "powers", "stl", "kind", "integrator", "method", "device", "precision", "kernel",
+        "coordinates", "axis", "along", "fields", "target", "filter", "edges", "when", "of", "over", "parameters",
         "$schema",
     ]
-)
+)  # fmt: skip
 RESERVED = frozenset({*VARIABLES, *FUNCTIONS, "pi", "if", "else", "and", "or", "not", "r"})
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")

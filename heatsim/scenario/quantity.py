@@ -11,35 +11,17 @@ from heatsim.base.quantity import Quantity
 from heatsim.scenario.language.base_model import ScenarioBlock
 from heatsim.scenario.language.toml.messages import found, quote, validation_error
 from heatsim.scenario.language.toml.positions import Key, KeyIssue
-from heatsim.scenario.language.units import UnitError, parse_unit
+from heatsim.scenario.language.units import UnitError, is_unit, parse_unit
 from heatsim.scenario.language.value_types import ValidationContext, ValueType, text
 from heatsim.scenario.sources import CELL_TERMS
 
+# Keys and fields beside which the name of a quantity stands.
 _TAKEN = frozenset(
     [
-        "ambient",
-        "amount",
-        "coefficient",
-        "ends",
-        "flux",
-        "gradient",
-        "kind",
-        "material",
-        "power",
-        "resistance",
-        "step",
-        "temperature",
-        "time",
-        "value",
-        "where",
-        "x",
-        "y",
-        "z",
-        "x_bounds",
-        "y_bounds",
-        "z_bounds",
+        "ambient", "amount", "coefficient", "ends", "flux", "gradient", "kind", "material", "power", "resistance",
+        "step", "temperature", "time", "value", "where", "x", "y", "z", "x_bounds", "y_bounds", "z_bounds",
     ]
-)  # by keys and fields beside which the name stands
+)  # fmt: skip
 _FORM = text("a name of lower-case letters, digits and _ for a quantity", r"[a-z][a-z0-9_]{0,39}", "such as moisture")
 
 
@@ -84,15 +66,9 @@ def find_quantity(document: dict[str, Any]) -> Quantity:
     if isinstance(given, dict):
         name, unit = given.get("name"), given.get("unit")
         if isinstance(name, str) and name != "temperature":
-            return Quantity("quantity" if name in _TAKEN else name, str(unit) if _is_unit(unit) else "1")
+            known = isinstance(unit, str) and is_unit(unit) and not parse_unit(unit).zero
+            return Quantity("quantity" if name in _TAKEN else name, str(unit) if known else "1")
     return Quantity(unit="degC") if zero == "degC" else Quantity()
-
-
-def _is_unit(text: object) -> bool:
-    try:
-        return isinstance(text, str) and not parse_unit(text).zero
-    except UnitError:
-        return False
 
 
 def in_keys_of_heat(document: dict[str, Any], quantity: Quantity) -> tuple[dict[str, Any], list[KeyIssue]]:
@@ -119,7 +95,7 @@ def in_keys_of_heat(document: dict[str, Any], quantity: Quantity) -> tuple[dict[
 
 
 def in_keys_of_quantity(document: dict[str, Any], quantity: Quantity) -> dict[str, Any]:
-    """What `in_keys_of_heat` was given."""
+    """The document that `in_keys_of_heat` was given: the inverse of that function."""
     if quantity.is_temperature:
         return document
     renamed = _copied(document)

@@ -110,7 +110,7 @@ class Polygon(ScenarioBlock):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Where it begins and ends along its axis [m]; infinite where that is not said."""
+        """Where the polygon begins and ends along its axis [m]; infinite where the file does not say."""
         return (-inf if self.start is None else self.start), (inf if self.end is None else self.end)
 
     @property

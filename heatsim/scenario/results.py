@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from heatsim.scenario.language.base_model import ScenarioBlock
 from heatsim.scenario.language.toml.messages import found, validation_error
 from heatsim.scenario.language.value_types import NAME, Number, ValidationContext, ValueType, quantity
+from heatsim.scenario.schedules import times_every
 
 SAMPLES = 200  # rows of results.csv of a result over time, if its `every` is left out
 STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part
@@ -34,21 +35,21 @@ class ResultSubject:
 
     @property
     def is_statistic(self) -> bool:
-        """Whether it is one of the temperatures of a part."""
+        """Whether the result is a statistic of the temperatures of a part."""
         return self.kind in STATISTICS
 
     @property
     def is_of_part(self) -> bool:
-        """Whether `name` is that of a part."""
+        """Whether `name` names a part."""
         return self.is_statistic or self.kind in SIZES
 
     def unit(self, temperature: str, heat: str) -> str:
-        """Its unit, given those of temperatures and of heat."""
+        """The unit of the result, given the units of temperatures and of heat."""
         return heat if self.kind == "heat" else SIZES.get(self.kind, temperature)
 
 
 def parse_subject(text: str) -> ResultSubject | None:
-    """What a text such as max(T) names, None where it names nothing."""
+    """The subject that a text such as max(T) names; None for any other text."""
     if match := _STATISTIC.fullmatch(text):
         return ResultSubject(match[1], match[2] or match[3])
     if (match := _SMOOTH.fullmatch(text)) and float(match[3] or 1.0) > 0:
@@ -110,15 +111,13 @@ class Result(ScenarioBlock):
 
     @property
     def subject(self) -> ResultSubject:
-        """What it is of."""
+        """The subject of the result, from `of`."""
         parsed = parse_subject(self.of)
         assert parsed is not None
         return parsed
 
     def times(self, end: float) -> tuple[float, ...]:
-        """The times at which it is looked at in a run from 0 to `end`, s."""
+        """The times at which a run from 0 to `end` looks at the result, s."""
         if self.over is None:
             return (end if self.at is None else self.at,)
-        interval = self.every or end / SAMPLES
-        count = int(end / interval * (1 - 1e-9))
-        return (*(float(f"{i * interval:.12g}") for i in range(count + 1)), end)
+        return times_every(self.every or end / SAMPLES, end)

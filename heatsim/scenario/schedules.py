@@ -142,9 +142,7 @@ class Recorded(ScenarioBlock):
             return tuple(sorted({time for time in listed if time <= end}))
         if self.count is not None:
             return (*(_rounded(i * end / self.count) for i in range(self.count)), end)
-        every = self.every or end
-        last = int(end / every * (1 - 1e-9))  # what comes so close to the end is the end
-        return (*(_rounded(i * every) for i in range(last + 1)), end)
+        return times_every(self.every or end, end)
 
 
 class Schedule(Recorded):
@@ -159,13 +157,19 @@ class Schedule(Recorded):
         return [every, ("at (s)", self.at), *others]
 
     def times(self, end: float) -> tuple[float, ...]:
-        """As `Recorded.times`."""
+        """Return the times to record, as `Recorded.times` does."""
         return () if end == inf and self.at == () else super().times(end)
 
     def _all_times(self, end: float) -> tuple[float, ...]:
         if self.at is not None:
             return tuple(sorted({time for time in self.at if time <= end}))
         return super()._all_times(end)
+
+
+def times_every(interval: float, end: float) -> tuple[float, ...]:
+    """The multiples of an interval from 0 on, and the end, s."""
+    last = int(end / interval * (1 - 1e-9))  # what comes so close to the end is the end
+    return (*(_rounded(i * interval) for i in range(last + 1)), end)
 
 
 def _rounded(time: float) -> float:

@@ -156,7 +156,7 @@ class Source(ScenarioBlock):
 
     @property
     def cell_term(self) -> CellTerm | None:
-        """The exchange inside the body that this is, if it is one."""
+        """The term of the source that exchanges heat inside the body; None for other sources."""
         if self.decay is not None:
             return Decay.model_construct(rate=self.decay)
         return next((value for _, value in self if isinstance(value, CellTerm)), None)
@@ -181,12 +181,12 @@ class Source(ScenarioBlock):
 
     @property
     def in_proportion(self) -> bool:
-        """Whether it is in proportion to the heat capacity, that is to the solubility, of where it is."""
+        """Whether the source is in proportion to the heat capacity of its cells, that is to their solubility."""
         return self.cell_term is not None and self.cell_term.in_proportion
 
     @property
     def everywhere(self) -> bool:
-        """Whether it has neither a region nor a material."""
+        """Whether the source has neither a region nor a material."""
         return self.region is None and self.material is None
 
     @model_validator(mode="before")

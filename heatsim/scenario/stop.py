@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from heatsim.scenario.language.base_model import ScenarioBlock, require_one_of
 from heatsim.scenario.language.toml.messages import found, validation_error
 from heatsim.scenario.language.value_types import Number, ValidationContext, ValueType, quantity
+from heatsim.scenario.schedules import times_every
 
 CHECKS_A_RUN = 200  # how often the condition is looked at, if that is not said
 STATISTICS = ("min", "max", "mean")
@@ -113,11 +114,9 @@ class Stop(ScenarioBlock):
         return tuple(dict.fromkeys(clause.part for clauses in self.alternatives for clause in clauses))
 
     def interval(self, end: float) -> float:
-        """The interval between these times, s."""
+        """The interval between times at which steps end to look, s."""
         return self.every or end / CHECKS_A_RUN
 
     def times(self, end: float) -> tuple[float, ...]:
         """The times at which steps end to look in a run from 0 to `end`, s."""
-        interval = self.interval(end)
-        count = int(end / interval * (1 - 1e-9))
-        return (*(float(f"{i * interval:.12g}") for i in range(count + 1)), end)
+        return times_every(self.interval(end), end)

@@ -19,13 +19,9 @@ MIN_TOLERANCE_BACKWARD_EULER = 1e-5
 
 if TYPE_CHECKING:
     KernelName = str
-else:
-    KernelName = Literal[("auto", *CUDA_STEPPERS, "cpu")]
-
-
-if TYPE_CHECKING:
     IntegratorName = str
 else:
+    KernelName = Literal[("auto", *CUDA_STEPPERS, "cpu")]
     IntegratorName = Literal[("auto", *METHODS)]
 
 ENDLESS = tuple(name for name, each in METHODS.items() if each.to_limit)

@@ -104,7 +104,7 @@ def folder_of(run: Run | FilePath) -> Path:
 
 def overrides_of(given: Overrides) -> list[str]:
     """Overrides as texts "key=value". given: such texts, or a mapping of keys. Raises `RequestError`."""
-    from heatsim.scenario.sweep_axes import toml_value
+    from heatsim.scenario.sweep import toml_value
 
     if isinstance(given, Mapping):
         return [f"{_key(key)}={toml_value(plain_value(key, value))}" for key, value in given.items()]

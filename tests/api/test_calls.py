@@ -47,7 +47,7 @@ def slab(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("given", "ends"), [(None, False), (0, False), ("", False), (True, False), (False, True), (np.bool_(False), True)]
 )
 def test_only_false_ends_a_run(given: object, ends: bool, slab: Path, tmp_path: Path) -> None:

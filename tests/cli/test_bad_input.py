@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.commands import SMALL, Heatsim, Invoke, contents, messages
+from helpers.in_turn import in_turn
 
 Write = Callable[..., Path]
 Refused = Callable[..., list[str]]
@@ -53,7 +54,7 @@ SINGLE = {
 }
 
 
-@pytest.mark.parametrize("fault", SINGLE)
+@in_turn("fault", SINGLE)
 def test_one_fault_is_one_message_with_its_place(refused: Refused, fault: str) -> None:
     text, beginning, said = SINGLE[fault]
     (message,) = refused(text)
@@ -67,8 +68,8 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(refused: Refused) 
     assert [message.split(": ")[0] for message in messages] == ["2:10", "5:1", "8:1", "14:2"]
 
 
-@pytest.mark.parametrize("where", ["1/(x - x) > 0", "1/(x - 0.00625)", "sqrt(x - 0.05)", "1/(x - 0.00625) > 50"])
-@pytest.mark.parametrize("place", ["region", "source"])
+@in_turn("where", ["1/(x - x) > 0", "1/(x - 0.00625)", "sqrt(x - 0.05)", "1/(x - 0.00625) > 50"])
+@in_turn("place", ["region", "source"])
 def test_a_condition_that_divides_by_zero_is_refused(refused: Refused, where: str, place: str) -> None:
     if place == "region":
         (message,) = refused(f'{SMALL}[[regions]]\nmaterial = "copper"\nwhere = "{where}"\n')
@@ -90,7 +91,7 @@ def test_a_uniform_source_that_divides_by_zero_at_the_start_is_found_before_anyt
     assert message.startswith("14:3: sources.0")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "text",
     [
         face("fixed", temperature="300 - 5000*y"),
@@ -113,7 +114,7 @@ def test_values_beyond_the_precision_are_refused(refused: Refused, tmp_path: Pat
     assert kind in message
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("option", "said"),
     [
         ("time.end", "expected KEY=VALUE"),

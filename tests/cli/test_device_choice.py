@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import SMALL
+from helpers.in_turn import in_turn
 
 from heatsim.errors import NoGpuError, ScenarioError
 from heatsim.scenario import load
@@ -83,7 +84,7 @@ def test_integrators_that_solve_go_where_the_run_goes(
         assert (choice.device, choice.kernel) == expected
 
 
-@pytest.mark.parametrize("integrator", ["euler", "implicit", "steady"])
+@in_turn("integrator", ["euler", "implicit", "steady"])
 def test_a_gpu_demanded_and_missing_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch, integrator: str) -> None:
     def none() -> str:
         raise NoGpuError("none")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import SMALL, Invoke, contents
+from helpers.in_turn import in_turn
 
 Write = Callable[..., Path]
 
@@ -96,7 +97,7 @@ def test_a_run_whose_scenario_asks_for_none_is_searched_by_options(invoke: Invok
     assert json.loads((plain / "run.json").read_text())["state"] == "finished"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("options", "said"),
     [
         ((), "no [hotspots]; give --scale and --threshold"),

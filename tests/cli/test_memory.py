@@ -76,8 +76,8 @@ def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: in
     assert state_bytes(scenario, problem) == a_cell * problem.grid.cells
 
 
-@pytest.mark.parametrize("command", [("run",), ("run", "--dry-run"), ("validate",)])
-@pytest.mark.parametrize("cells", ["[68719476736, 1, 1]", "[4096, 4096, 4096]"])
+@in_turn("command", [("run",), ("run", "--dry-run"), ("validate",)])
+@in_turn("cells", ["[68719476736, 1, 1]", "[4096, 4096, 4096]"])
 def test_a_grid_that_no_memory_holds_is_refused_at_its_cells(
     write: Callable[..., Path], invoke: Invoke, command: tuple[str, ...], cells: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Invoke, messages
+from helpers.in_turn import in_turn
 from PIL import Image
 
 
@@ -62,7 +63,7 @@ def test_a_damaged_snapshot_is_left_out_and_told(invoke: Invoke, run: Path) -> N
     assert len(frames_of(run.parent / "movie.gif")) == 4
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("options", "code", "said"),
     [
         (["--slice", "z_9"], 2, "has no slice 'z_9'; there are z_0.016"),

@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from helpers.commands import SMALL, Invoke, contents, messages
+from helpers.in_turn import in_turn
 
 Write = Callable[..., Path]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -88,8 +88,8 @@ def test_info_says_that_a_run_was_killed(invoke: Invoke, finished: Path, tmp_pat
     assert "running" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["info", "plot"])
-@pytest.mark.parametrize("place", ["empty", "other", "file.txt", "absent"])
+@in_turn("command", ["info", "plot"])
+@in_turn("place", ["empty", "other", "file.txt", "absent"])
 def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, tmp_path: Path, command: str, place: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.commands import BLOCK, Invoke
+from helpers.in_turn import in_turn
 from PIL import Image
 
 Write = Callable[..., Path]
@@ -37,7 +38,7 @@ def test_slices_come_in_the_format_that_is_named(
     assert not list(slices.glob("*.png"))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("key", "said"),
     [
         ('range = "all"', 'expected "run", "frame" or an array of 2 temperatures, found "all"'),

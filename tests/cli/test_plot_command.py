@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from helpers.commands import BLOCK, SMALL, Invoke, messages
+from helpers.in_turn import in_turn
 from PIL import Image
 
 from heatsim.output.pictures.planes import PlaneRequest, PlaneSource
@@ -136,7 +137,7 @@ def test_damaged_data_of_a_snapshot_are_left_out_and_told(invoke: Invoke, run: P
         assert any("000002.h5" in line and "left out" in line for line in messages(each.stderr))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("options", "code", "said"),
     [
         (["--time", "9"], 2, "from 0 s to 4 s"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.commands import BLOCK, Invoke
+from helpers.in_turn import in_turn
 
 from heatsim.output.pictures.preview import _heated_cells, _kept_cells, _section, _unplaced_sources
 from heatsim.output.plots.outside_view import _widened_layers
@@ -111,7 +112,7 @@ initial.temperature = 300.0
     ]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "code", "said"),
     [
         (["absent.toml"], 2, "absent.toml"),

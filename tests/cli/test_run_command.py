@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import BLOCK, SMALL, Heatsim, Invoke, contents, messages
+from helpers.in_turn import in_turn
 
 Write = Callable[..., Path]
 
@@ -200,7 +201,7 @@ def test_a_dry_run_counts_each_field_of_a_snapshot_on_the_disk(invoke: Invoke, w
         assert estimate["disk_bytes"] == pytest.approx(packed)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("run", "--help"), ("--version",)])
+@in_turn("arguments", [(), ("--help",), ("run", "--help"), ("--version",)])
 def test_help_is_help(invoke: Invoke, arguments: tuple[str, ...]) -> None:
     done = invoke(*arguments)
     assert "heatsim" in done.output

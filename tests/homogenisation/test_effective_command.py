@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tifffile
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 from PIL import Image
 
 import heatsim
@@ -99,7 +100,7 @@ def test_a_medium_that_nothing_leads_through_is_told(invoke: Callable[..., Resul
     assert "no path leads from one face to the other" in done.stdout
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("words", "message"),
     [
         (["--phase", "0=1"], "phases without a conductivity: 200 (0.5 of the volume)"),

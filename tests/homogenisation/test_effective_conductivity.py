@@ -13,7 +13,6 @@ from multigrid_cases import matrix
 import heatsim
 from heatsim.errors import RequestError
 from heatsim.studies.homogenisation import conductivity as module
-from heatsim.studies.homogenisation import parts
 from heatsim.studies.homogenisation.conductivity import SIDES, find_conductivity
 from heatsim.studies.homogenisation.devices import on_device
 from heatsim.studies.homogenisation.fluxes import LINES, find_streamlines
@@ -157,7 +156,7 @@ def test_streamlines_run_along_layers_by_how_much_these_conduct(depth: int, tmp_
 
 def test_parts_are_cubes_that_do_not_overlap() -> None:
     medium = make_medium(packing(64, 0.4), {0: 1.0, 1: 5.0})
-    cubes = parts.find_in_parts(medium, "x", sides="periodic", tolerance=1e-3)
+    cubes = module.find_in_parts(medium, "x", sides="periodic", tolerance=1e-3)
     assert [each.size for each in cubes] == [16, 32]
     assert [each.values.shape for each in cubes] == [(8, 1), (8, 1)]
     assert cubes[1].means.mean() == pytest.approx(medium.mean)

@@ -13,8 +13,8 @@ WIDTHS = {"narrow": (1.0, 1.4), "middling": (2.0, 3.0), "wide": (4.0, 5.0), "all
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
-@pytest.mark.parametrize("widths", WIDTHS.values(), ids=WIDTHS.keys())
-@pytest.mark.parametrize("seed", range(4))
+@in_turn("widths", WIDTHS.values(), ids=WIDTHS.keys())
+@in_turn("seed", range(4))
 def test_all_are_found_within_half_a_cell_and_none_is_invented(
     seed: int, widths: tuple[float, ...], dtype: type
 ) -> None:

@@ -14,7 +14,7 @@ from heatsim.output.pictures.frames import downsample_plane, draw_frames
 from heatsim.output.plots.pages import PlaneStyle
 from heatsim.output.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
 from heatsim.output.recorders.hotspots import search_slices
-from heatsim.scenario.hotspots import Hotspots
+from heatsim.scenario.output import Hotspots
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 from heatsim.store.tables import HotSpot, read_hotspots, write_hotspots

@@ -12,6 +12,7 @@ import pytest
 from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
 from helpers.chip_files import CONFIG, LAYERS, MATERIALS, PLAN, START, TRACE
+from helpers.in_turn import in_turn
 
 import heatsim
 from heatsim.base.grid import cell_index
@@ -20,7 +21,7 @@ from heatsim.errors import InputFileError, ScenarioError
 from heatsim.output.pictures.frames import fit_to_page, plane_materials
 from heatsim.output.pictures.options import PictureOptions
 from heatsim.problem import build_problem
-from heatsim.problem.shapes.floorplans import read_floorplan
+from heatsim.problem.shapes.floorplans import read_plan
 from heatsim.scenario.loading import loads
 from heatsim.solve.integrators import make_field
 from heatsim.solve.state import State
@@ -102,7 +103,7 @@ def test_layers_may_conduct_upwards_alone_and_blocks_as_they_say(imported: Files
     )
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("texts", "message"),
     [
         ({"chip_ptrace": "core cach\n1 2\n"}, "expected the names of blocks that release power, found 'cach'"),
@@ -159,14 +160,14 @@ def test_floorplans_of_3d_ice_are_read(tmp_path: Path) -> None:
         "Core0 :\n  position 0, 100 ;\n  dimension 4000, 2000.5 ;\n  power values 1.5, 2 ; // W\n"
         "/* a cache */ L2:position 4000, 0; dimension 1e3, 2e3; power values 0.5;\n"
     )
-    core, cache = read_floorplan(file)
+    core, cache = read_plan(file).blocks
     assert core.name == "Core0"
     np.testing.assert_allclose(core[1:5], (0.0, 1e-4, 4e-3, 2.1005e-3))
     assert core.powers == (1.5, 2.0)
     np.testing.assert_allclose(cache[1:5], (4e-3, 0.0, 5e-3, 2e-3))
     file.write_text("Core0 : position 0 ; dimension 4000, 2000 ;\n")
     with pytest.raises(InputFileError, match="line 1: block 'Core0': expected position x, y; dimension"):
-        read_floorplan(file)
+        read_plan(file)
 
 
 def test_pictures_of_a_die_have_the_outlines_of_its_blocks(imported: Files) -> None:
@@ -342,14 +343,14 @@ def test_blocks_without_area_are_left_out_unless_they_have_power(imported: Files
 def test_blocks_that_overlap_by_rounding_are_cut(plan: str, name: str, edge: dict[str, float], imported: Files) -> None:
     result = imported("--steady", "--cells", "8", chip_flp=plan, chip_ptrace="a b\n1 1\n")
     assert f"chip.flp: block {name} is cut where others overlap by up to 1e-05 m" in result.stderr
-    block = next(block for block in read_floorplan(Path("chip.flp")) if block.name == name)
+    block = next(block for block in read_plan(Path("chip.flp")).blocks if block.name == name)
     assert {key: getattr(block, key) for key in edge} == pytest.approx(edge)
     assert run().energy.faces["z_max"] == pytest.approx(-2.0)  # no power is lost
     warnings = build_problem(heatsim.load("chip.toml")).warnings()
     assert [f"block {name} is cut" in str(each) for each in warnings] == [True]  # of all shapes that name the file
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("texts", "message"),
     [
         ({"chip_config": CONFIG.replace("0.03", "1e308")}, "line 1: expected a number from 1e-30 to 1e+30"),
@@ -541,7 +542,7 @@ def test_large_floorplans_are_read_soon(tmp_path: Path) -> None:
     side = 128
     lines = (f"b{i}_{j} 1e-5 1e-5 {1e-5 * i:.9g} {1e-5 * j:.9g}" for i in range(side) for j in range(side))
     (tmp_path / "large.flp").write_text("\n".join(lines))
-    assert len(read_floorplan(tmp_path / "large.flp")) == side**2
+    assert len(read_plan(tmp_path / "large.flp").blocks) == side**2
 
 
 def test_floorplans_of_layers_may_begin_at_unlike_places(imported: Files) -> None:

@@ -20,7 +20,7 @@ from helpers.chip_files import (
 )
 
 from heatsim.errors import HeatsimError
-from heatsim.problem.shapes.floorplans import ELEMENT, read_floorplan
+from heatsim.problem.shapes.floorplans import ELEMENT, read_plan
 from heatsim.studies.imports import hotspot_configuration as keys
 from heatsim.studies.imports.hotspot import HotspotFiles, import_hotspot
 from heatsim.studies.imports.hotspot_package import PACKAGE_CHOICES, PACKAGE_DEFAULTS
@@ -177,7 +177,7 @@ def ice(stack: str, plan: str = ICE_PLAN) -> Outcome:
         made = import_stack(Path("chip.stk"), Path("t.toml"))
     except HeatsimError as error:
         return (str(error),)
-    return (made.document, read_floorplan(Path("plan.flp"))), made.powers, made.notes
+    return (made.document, read_plan(Path("plan.flp")).blocks), made.powers, made.notes
 
 
 HEADS = {"heat sink": "top heat sink", "material": "material SILICON", "layer": "layer BOND", "die": "die TOP"}

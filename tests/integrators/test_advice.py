@@ -362,7 +362,7 @@ def test_a_run_ends_before_a_pole_of_an_input_and_is_warned_of_it() -> None:
             assert 0.0 < state.time < pole
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "time"),
     [
         ("sqrt((t - 10)*(t - 20))", 10.0),

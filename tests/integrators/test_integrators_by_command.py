@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 from helpers.scenario_texts import SMALL
 
 from heatsim.cli.main import main
@@ -184,7 +185,7 @@ PERIODIC = BLOCK.replace(
 SWINGING = BLOCK.replace("ambient = 290.0", 'ambient = "290 + sin(t)"')
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("text", "options", "reason"),
     [
         (FLOATING, STEADY, "time.integrator: no steady state, or any number of them: no face has a temperature"),

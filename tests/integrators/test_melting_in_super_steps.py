@@ -9,7 +9,7 @@ import pytest
 from integrator_cases import run
 
 from heatsim.solve.state import State
-from heatsim.studies.verification.problems.melting import WATER
+from heatsim.studies.verification.problems import WATER
 
 TEXT = Path("scenarios/verify/stefan.toml").read_text().replace("cells = [60, 1, 1]", "cells = [240, 1, 1]")
 CELL = 0.12 / 240

@@ -16,7 +16,7 @@ from heatsim.solve.integrators.rkl2 import Rkl2, Rkl2Scheme, max_stages, rkl2_sc
 from heatsim.solve.state import State
 
 SCHEMES = [rkl2_scheme(3), rkl2_scheme(8), rkl2_scheme(21), two_term_scheme(3), two_term_scheme(8), two_term_scheme(21)]
-scheme_names = pytest.mark.parametrize("scheme", SCHEMES, ids=["c3", "c8", "c21", "b3", "b8", "b21"])
+scheme_names = in_turn("scheme", SCHEMES, ids=["c3", "c8", "c21", "b3", "b8", "b21"])
 
 
 def rkl2_state(text: str, **time: object) -> State:

@@ -99,8 +99,8 @@ def leaping(rise: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.long), np.float64])
-@pytest.mark.parametrize("rise", [20.0, 39.0, 45.0, 90.0, 130.0, 430.0])
-@pytest.mark.parametrize("resistance", [1e-4, 1e-3, 1e-2, 1e-1])
+@in_turn("rise", [20.0, 39.0, 45.0, 90.0, 130.0, 430.0])
+@in_turn("resistance", [1e-4, 1e-3, 1e-2, 1e-1])
 def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, rise: float, dtype: type) -> None:
     """Newton's steps alone go to and fro between both sides of the leap."""
     coefficients = rod(1, 0.5 / resistance, leaping)

@@ -50,7 +50,7 @@ def test_a_kernel_on_disk_is_not_compiled_again(folder: Path, monkeypatch: pytes
     assert "registers" in first.report
 
 
-@pytest.mark.parametrize("other", ["build", "variant", "signature", "capability", "bounds"])
+@in_turn("other", ["build", "variant", "signature", "capability", "bounds"])
 def test_all_that_machine_code_depends_on_is_in_its_name(folder: Path, other: str) -> None:
     given = {"build": cell_reads.build_cells, "variant": None, "signature": READS, "capability": (9, 0), "bounds": None}
     changed = {
@@ -63,7 +63,7 @@ def test_all_that_machine_code_depends_on_is_in_its_name(folder: Path, other: st
     assert compilation._path(*given.values()) != compilation._path(*(given | {other: changed[other]}).values())
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"nonsense\n" + b])
+@in_turn("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"nonsense\n" + b])
 def test_a_damaged_file_is_replaced(folder: Path, damage: Any) -> None:
     compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY)
     (path,) = folder.rglob("*.cubin")

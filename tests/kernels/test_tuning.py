@@ -6,6 +6,7 @@ from math import prod
 from pathlib import Path
 
 import pytest
+from helpers.in_turn import in_turn
 
 pytest.importorskip("numba_cuda")
 
@@ -50,7 +51,7 @@ def test_a_tile_that_is_no_longer_there_is_forgotten(folder: Path) -> None:
     assert tile_tuning.choose_tile(register, UNIFORM, LARGE, "GPU") == register.TILES[0]
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", "{", '{"GPU": 3}', '{"GPU": {"register float32 uniform": "x"}}'])
+@in_turn("text", ["", "[1, 2]", "{", '{"GPU": 3}', '{"GPU": {"register float32 uniform": "x"}}'])
 def test_a_damaged_file_counts_as_empty(folder: Path, text: str) -> None:
     (folder / "tuning.json").write_text(text)
     assert tile_tuning.choose_tile(register, UNIFORM, LARGE, "GPU") == register.TILES[0]

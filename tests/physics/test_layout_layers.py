@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.errors import ScenarioError
 from heatsim.problem import build_problem
@@ -92,7 +93,7 @@ def test_a_cell_of_a_layout_covers_what_a_box_in_its_place_does(scenario_with: S
     np.testing.assert_array_equal(found, copper(scenario_with(box)))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("shape", "message"),
     [
         ('file = "none.gds", layer = 4', "no such file"),

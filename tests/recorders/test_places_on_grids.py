@@ -12,7 +12,7 @@ from heatsim.base.grid import CellGrid, cell_index
 from heatsim.errors import InputFileError
 from heatsim.output.pictures.frames import downsample_frame, draw_frames, position_text
 from heatsim.output.recorders.hotspots import search_slices
-from heatsim.scenario.hotspots import Hotspots
+from heatsim.scenario.output import Hotspots
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame
 

@@ -12,7 +12,7 @@ from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.scenario.language.csv_file import CsvError, name_and_unit, parse_csv
-from heatsim.scenario.sweep_axes import axes_of_file
+from heatsim.scenario.sweep import axes_of_file
 
 TEXT = """
 temperature_unit = "degC"

@@ -13,12 +13,11 @@ from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import find_warnings, loads
-from heatsim.scenario.material_library import PROPERTIES, library, library_folder
-from heatsim.scenario.material_names import CHOICES, SYNONYMS, find_name
+from heatsim.scenario.material_library import CHOICES, PROPERTIES, SYNONYMS, find_name, library, shipped_folder
 from heatsim.scenario.materials import ConductivityTable
 
 LICENCES = {"public domain", "CC0", "BSD", "MIT", "measured constants, cited"}
-FILES = sorted(library_folder().glob("*.toml"))
+FILES = sorted(shipped_folder("materials").glob("*.toml"))
 COPPER = MINIMAL[MINIMAL.index("[materials.copper]") : MINIMAL.index("[[regions]]")]
 
 

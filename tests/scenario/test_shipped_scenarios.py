@@ -2,26 +2,21 @@ from __future__ import annotations
 
 import runpy
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
-from heatsim.scenario import Scenario, load
+from heatsim.scenario import load
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(SCENARIOS.glob("*.toml"))
 
 
-@pytest.fixture(params=FILES, ids=lambda path: path.stem)
-def path(request: pytest.FixtureRequest) -> Path:
-    shipped: Path = request.param
-    return shipped
-
-
-@pytest.fixture
-def scenario(path: Path) -> Scenario:
-    return load(path)
+each_file = in_turn("path", FILES, ids=lambda path: path.stem)
+loaded = cache(load)
 
 
 def test_at_least_six_situations_are_shipped_under_titles_of_their_own() -> None:
@@ -31,6 +26,7 @@ def test_at_least_six_situations_are_shipped_under_titles_of_their_own() -> None
     assert "" not in titles
 
 
+@each_file
 def test_a_shipped_scenario_begins_with_its_schema_and_says_what_to_look_at(path: Path) -> None:
     schema, *lines = path.read_text().splitlines()
     assert schema == "#:schema ./heatsim.schema.json"
@@ -38,7 +34,9 @@ def test_a_shipped_scenario_begins_with_its_schema_and_says_what_to_look_at(path
     assert {"# Look at:", "# Expect: "} <= {line[:10] for line in told}
 
 
-def test_a_shipped_scenario_leaves_snapshots_pictures_curves_and_its_energy(scenario: Scenario) -> None:
+@each_file
+def test_a_shipped_scenario_leaves_snapshots_pictures_curves_and_its_energy(path: Path) -> None:
+    scenario = loaded(path)
     output, end = scenario.output, scenario.time.end
     assert output.snapshots
     assert output.energy
@@ -49,13 +47,17 @@ def test_a_shipped_scenario_leaves_snapshots_pictures_curves_and_its_energy(scen
     assert len(output.snapshots.times(end)) <= 25
 
 
-def test_a_shipped_scenario_takes_a_gpu_where_there_is_one(scenario: Scenario) -> None:
+@each_file
+def test_a_shipped_scenario_takes_a_gpu_where_there_is_one(path: Path) -> None:
+    scenario = loaded(path)
     assert (scenario.compute.device, scenario.compute.kernel) == ("auto", "auto")
     # A step of its own is for integrators that are stable with any.
     assert scenario.time.step == "auto" or scenario.time.integrator in ("rkl2", "implicit")
 
 
-def test_the_files_that_a_shipped_scenario_names_are_shipped(scenario: Scenario) -> None:
+@each_file
+def test_the_files_that_a_shipped_scenario_names_are_shipped(path: Path) -> None:
+    scenario = loaded(path)
     for region in scenario.regions:
         if region.labels:
             assert region.labels.file.is_relative_to(SCENARIOS)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RequestError, RunFolderError
@@ -33,8 +34,8 @@ def test_planes_and_blocks_are_those_of_the_field(filled: RunFolder, snapshot_of
     assert np.array_equal(np.concatenate([block for _, block in blocks]), field)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(70, 65, 130), (3, 300, 301), (1, 1, 50)])
+@in_turn("dtype", ["float32", "float64"])
+@in_turn("shape", [(70, 65, 130), (3, 300, 301), (1, 1, 50)])
 def test_blocks_unpacked_by_threads_are_those_that_hdf5_reads(
     folder: RunFolder, snapshot_of: Callable[..., Snapshot], shape: tuple[int, int, int], dtype: str
 ) -> None:

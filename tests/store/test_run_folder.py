@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.in_turn import in_turn
 
 from heatsim.base.atomic import temporary_name, write_atomically
 from heatsim.errors import RunFolderError
@@ -60,7 +61,7 @@ def test_force_removes_the_old_run_but_no_other_file(folder: RunFolder) -> None:
     assert folder.read_info() == {}
 
 
-@pytest.mark.parametrize("content", [None, "{}", "[]", "not json", '{"name": "a node project"}'])
+@in_turn("content", [None, "{}", "[]", "not json", '{"name": "a node project"}'])
 def test_force_never_touches_a_folder_that_is_no_run_folder(tmp_path: Path, content: str | None) -> None:
     fill(RunFolder(tmp_path))
     if content is not None:
@@ -71,7 +72,7 @@ def test_force_never_touches_a_folder_that_is_no_run_folder(tmp_path: Path, cont
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("at", range(4))
+@in_turn("at", range(4))
 def test_force_takes_a_folder_whose_maker_was_killed(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed before the given one of the calls that make folders or files."""
     left = iter(range(at))

@@ -9,8 +9,7 @@ import pytest
 from helpers.in_turn import in_turn
 
 from heatsim.errors import HeatsimError, RequestError
-from heatsim.scenario.sweep_axes import axes_of_file, axis_of_table, axis_of_text, number_of, override_of
-from heatsim.studies.sweeps.points import points_of
+from heatsim.scenario.sweep import axes_of_file, axis_of_table, axis_of_text, number_of, override_of, points_of
 
 
 def test_values_are_those_written() -> None:

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 from scipy.optimize import brentq
 
 import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import RequestError, ScenarioError
 from heatsim.scenario import loads
-from heatsim.scenario.sweep_axes import axis_of_text
+from heatsim.scenario.sweep import axis_of_text
 from heatsim.studies.sweeps import runs
 from heatsim.studies.sweeps.table import open_sweep, read_sweep, write_table
 
@@ -168,7 +169,7 @@ def test_a_run_that_fails_is_told_and_passed_over(invoke: Invoke, tmp_path: Path
     assert "coefficient" in found[1]["error"]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("words", "message"),
     [
         (("--vary", "hh=1,2"), 'hh: is no parameter of block.toml (did you mean "h"?)'),

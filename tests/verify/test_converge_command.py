@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.in_turn import in_turn
 
 from heatsim.base.grid import CellGrid
 from heatsim.cli.main import main
@@ -129,7 +130,7 @@ def _run(level: int, value: float) -> SimpleNamespace:
     return SimpleNamespace(info=info, refined=2**level, grid=grid, solid=one > 0, temperature=one)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("words", "message"),
     [
         (("--quantity", "probe end"), 'expected "field" or "probe mid point"'),

@@ -12,27 +12,26 @@ from helpers.in_turn import in_turn
 from scipy.integrate import quad, solve_bvp
 from scipy.special import erfc as scipy_erfc
 
-from heatsim.studies.verification.exact import modes, special_functions, steady, transient
-from heatsim.studies.verification.exact.transient import MaterialPhase, Solidification
-from heatsim.studies.verification.problems import manufactured
+from heatsim.studies.verification import exact
+from heatsim.studies.verification.exact import MaterialPhase, Solidification
+from heatsim.studies.verification.problems import WATER, composite
 
-WATER = Solidification(MaterialPhase(2.2, 2.0e6), MaterialPhase(0.6, 4.2e6), -10.0, 0.0, 5.0, 3.34e8)
 In1D = Callable[[np.ndarray, float], np.ndarray]
 
 TRANSIENTS: dict[str, tuple[In1D, float, float]] = {  # T(x, t), its diffusivity, its source in K/s
-    "mode": (lambda x, t: _mode(x) * modes.decay(2.0, modes.slab_mode(1.0, 3.0, 0.5), t), 2.0, 0.0),
-    "gaussian": (lambda x, t: transient.spreading_gaussian(x, t, 0.3, 2.0), 2.0, 0.0),
-    "step": (lambda x, t: transient.half_space_fixed_surface(x, t, 2.0), 2.0, 0.0),
-    "flux": (lambda x, t: transient.half_space_flux(x, t, 2.0, 5.0, 7.0), 2.0, 0.0),
-    "convection": (lambda x, t: transient.half_space_convection(x, t, 2.0, 3.0), 2.0, 0.0),
-    "heated slab": (lambda x, t: transient.heated_slab(x, t, 1.0, 2.0, 4.0, 3.0), 0.5, 0.75),
-    "sine at the end": (lambda x, t: transient.slab_sinusoidal_face(x, t, 1.0, 0.5, 2.0), 0.5, 0.0),
+    "mode": (lambda x, t: _mode(x) * exact.decay(2.0, exact.slab_mode(1.0, 3.0, 0.5), t), 2.0, 0.0),
+    "gaussian": (lambda x, t: exact.spreading_gaussian(x, t, 0.3, 2.0), 2.0, 0.0),
+    "step": (lambda x, t: exact.half_space_fixed_surface(x, t, 2.0), 2.0, 0.0),
+    "flux": (lambda x, t: exact.half_space_flux(x, t, 2.0, 5.0, 7.0), 2.0, 0.0),
+    "convection": (lambda x, t: exact.half_space_convection(x, t, 2.0, 3.0), 2.0, 0.0),
+    "heated slab": (lambda x, t: exact.heated_slab(x, t, 1.0, 2.0, 4.0, 3.0), 0.5, 0.75),
+    "sine at the end": (lambda x, t: exact.slab_sinusoidal_face(x, t, 1.0, 0.5, 2.0), 0.5, 0.0),
     "solid of the Stefan problem": (lambda x, t: WATER.temperature(x * 1e-2, t * 3600), 2.2 / 2e6 * 3600 * 1e4, 0.0),
 }
 
 
 def _mode(x: np.ndarray) -> np.ndarray:
-    return modes.slab_mode(1.0, 3.0, 0.5)(x)
+    return exact.slab_mode(1.0, 3.0, 0.5)(x)
 
 
 @in_turn(("solution", "diffusivity", "source"), TRANSIENTS.values(), ids=TRANSIENTS)
@@ -47,7 +46,7 @@ def test_a_transient_satisfies_the_heat_equation(solution: In1D, diffusivity: fl
 @in_turn("faces", [(3.0, 0.5), (0.0, 2.0), (math.inf, 4.0), (math.inf, math.inf), (0.0, math.inf)])
 @in_turn("number", [1, 2, 5])
 def test_a_mode_meets_both_faces_and_has_its_number_of_zeros(faces: tuple[float, float], number: int) -> None:
-    mode = modes.slab_mode(0.7, *faces, number)
+    mode = exact.slab_mode(0.7, *faces, number)
     for face, place, inward in ((faces[0], 0.0, 1.0), (faces[1], 0.7, -1.0)):
         value = float(mode(np.array(place)))
         slope = inward * -mode.wavenumber * math.sin(mode.wavenumber * place - mode.phase)
@@ -61,9 +60,9 @@ def test_a_mode_meets_both_faces_and_has_its_number_of_zeros(faces: tuple[float,
 
 def test_the_first_eigenvalue_is_that_of_the_table_in_textbooks() -> None:
     # zeta tan zeta = Bi, Incropera and DeWitt, table 5.1
-    assert modes.slab_mode(1.0, 0.0, 1.0).wavenumber == pytest.approx(0.8603, abs=5e-5)
-    assert modes.slab_mode(1.0, 0.0, 0.1).wavenumber == pytest.approx(0.3111, abs=5e-5)
-    assert modes.slab_mode(1.0, 0.0, 10.0).wavenumber == pytest.approx(1.4289, abs=5e-5)
+    assert exact.slab_mode(1.0, 0.0, 1.0).wavenumber == pytest.approx(0.8603, abs=5e-5)
+    assert exact.slab_mode(1.0, 0.0, 0.1).wavenumber == pytest.approx(0.3111, abs=5e-5)
+    assert exact.slab_mode(1.0, 0.0, 10.0).wavenumber == pytest.approx(1.4289, abs=5e-5)
 
 
 def test_the_semi_infinite_solid_is_the_integral_over_its_point_sources() -> None:
@@ -74,24 +73,24 @@ def test_the_semi_infinite_solid_is_the_integral_over_its_point_sources() -> Non
         return float(2 * q * a / k * math.exp(-(x**2) / (4 * a * s)) / math.sqrt(4 * math.pi * a * s))
 
     expected, _ = quad(plane, 0, t, points=[0.01, 0.1])
-    assert float(transient.half_space_flux(np.array(x), t, a, k, q)) == pytest.approx(expected, rel=1e-7)
+    assert float(exact.half_space_flux(np.array(x), t, a, k, q)) == pytest.approx(expected, rel=1e-7)
 
 
 def test_convection_at_the_surface_balances_conduction() -> None:
     ratio, h = 3.0, 1e-5
-    surface, below = transient.half_space_convection(np.array([0.0, h]), 0.6, 2.0, ratio)
+    surface, below = exact.half_space_convection(np.array([0.0, h]), 0.6, 2.0, ratio)
     assert (below - surface) / h == pytest.approx(-ratio * (1.0 - surface), rel=1e-4)
 
 
 def test_erfc_is_accurate_where_it_is_small() -> None:
     u = np.linspace(-2.0, 8.0, 41)
-    np.testing.assert_allclose(special_functions.erfc(u), scipy_erfc(u), rtol=1e-12)
+    np.testing.assert_allclose(exact.erfc(u), scipy_erfc(u), rtol=1e-12)
 
 
 def test_a_root_is_found_to_the_last_bits_or_refused() -> None:
-    assert special_functions.bisect(lambda u: u**3 - 2.0, 0.0, 2.0) == pytest.approx(2.0 ** (1 / 3), rel=1e-15)
+    assert exact.bisect(lambda u: u**3 - 2.0, 0.0, 2.0) == pytest.approx(2.0 ** (1 / 3), rel=1e-15)
     with pytest.raises(ValueError, match="no root"):
-        special_functions.bisect(lambda u: u + 1.0, 0.0, 2.0)
+        exact.bisect(lambda u: u + 1.0, 0.0, 2.0)
 
 
 @in_turn(("sides", "far"), [((math.inf, 0.0), math.inf), ((0.0, 14.0), 14.0), ((2.0, 3.0), 0.0)])
@@ -101,7 +100,7 @@ def test_a_rectangle_heated_along_one_side_satisfies_laplace_and_its_faces(
     size, h = (0.6, 1.0), 1e-3
 
     def at(x: float, y: float) -> float:
-        return float(steady.rectangle_heated_side(np.array([x]), np.array([y]), size, sides, far)[0])
+        return float(exact.rectangle_heated_side(np.array([x]), np.array([y]), size, sides, far)[0])
 
     for x, y in ((0.1, 0.2), (0.5, 0.6), (0.3, 0.9)):
         bend = at(x + h, y) + at(x - h, y) + at(x, y + h) + at(x, y - h) - 4 * at(x, y)
@@ -147,17 +146,17 @@ def test_rosenthal_is_the_limit_of_point_sources_along_the_path() -> None:
             return float(2 * power * a / k / (4 * math.pi * a * s) ** 1.5 * math.exp(-squared / (4 * a * s)))
 
         expected = sum(quad(past, low, high)[0] for low, high in pairwise([1e-9, 0.01, 0.1, 0.3, 1.0, 5.0, 60.0]))
-        found = steady.rosenthal(np.array(ahead), np.array(aside), power, speed, k, a)
+        found = exact.rosenthal(np.array(ahead), np.array(aside), power, speed, k, a)
         assert float(found) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_composite_wall_drops_by_flux_times_resistance_at_each_contact() -> None:
     layers, contacts = ((0.1, 0.7), (0.1, 0.04), (0.1, 1.5)), (0.05, 0.1)
-    heat = steady.layered_wall_flux(layers, contacts, 30.0)
+    heat = exact.layered_wall_flux(layers, contacts, 30.0)
     assert heat == pytest.approx(30.0 / (0.1 / 0.7 + 2.5 + 0.1 / 1.5 + 0.15))
     e = 1e-9
     x = np.array([0.0, 0.1 - e, 0.1, 0.2 - e, 0.2, 0.3 - e])
-    t = steady.layered_wall(x, layers, contacts, (20.0, -10.0))
+    t = exact.layered_wall(x, layers, contacts, (20.0, -10.0))
     assert t[0] == 20.0
     assert t[-1] == pytest.approx(-10.0, abs=1e-6)
     assert t[1] - t[2] == pytest.approx(heat * 0.05, rel=1e-6)
@@ -166,20 +165,18 @@ def test_a_composite_wall_drops_by_flux_times_resistance_at_each_contact() -> No
 
 def test_cylinders_and_spheres_carry_the_same_heat_through_every_shell() -> None:
     radii, ends, r, h = (0.05, 0.2), (100.0, 20.0), np.array([0.06, 0.1, 0.18]), 1e-6
-    slope = (steady.concentric_cylinders(r + h, radii, ends) - steady.concentric_cylinders(r - h, radii, ends)) / (
-        2 * h
-    )
+    slope = (exact.concentric_cylinders(r + h, radii, ends) - exact.concentric_cylinders(r - h, radii, ends)) / (2 * h)
     np.testing.assert_allclose(
-        -50 * 2 * np.pi * r * slope, steady.concentric_cylinders_heat(1.0, 50.0, radii, 80.0), rtol=1e-6
+        -50 * 2 * np.pi * r * slope, exact.concentric_cylinders_heat(1.0, 50.0, radii, 80.0), rtol=1e-6
     )
-    slope = (steady.concentric_spheres(r + h, radii, ends) - steady.concentric_spheres(r - h, radii, ends)) / (2 * h)
+    slope = (exact.concentric_spheres(r + h, radii, ends) - exact.concentric_spheres(r - h, radii, ends)) / (2 * h)
     np.testing.assert_allclose(r**2 * slope, r[0] ** 2 * slope[0], rtol=1e-6)
-    for solution in (steady.concentric_cylinders, steady.concentric_spheres):
+    for solution in (exact.concentric_cylinders, exact.concentric_spheres):
         np.testing.assert_allclose(solution(np.array(radii), radii, ends), ends)
 
 
 def test_a_heated_cylinder_gives_off_what_it_is_heated_by() -> None:
-    surface = float(steady.heated_cylinder(np.array(0.01), 0.01, 0.5, 1e6, 50.0))
+    surface = float(exact.heated_cylinder(np.array(0.01), 0.01, 0.5, 1e6, 50.0))
     assert 50.0 * surface * 2 * math.pi * 0.01 == pytest.approx(1e6 * math.pi * 0.01**2)
 
 
@@ -194,14 +191,14 @@ def test_a_fin_is_the_solution_of_its_boundary_value_problem() -> None:
 
     x = np.linspace(0.0, length, 21)
     found = solve_bvp(slope, ends, x, np.ones((2, 21)), tol=1e-8)
-    np.testing.assert_allclose(steady.fin(x, length, m), found.sol(x)[0], atol=1e-6)
+    np.testing.assert_allclose(exact.fin(x, length, m), found.sol(x)[0], atol=1e-6)
 
 
 def test_nonlinear_conductivity_gives_the_published_value_and_its_equation() -> None:
     x, h = np.linspace(1.0, 9.0, 9), 1e-4
 
     def t(at: np.ndarray) -> np.ndarray:
-        return steady.heated_wall_of_varying_conductivity(at, 10.0, 2.0, 0.01, 5.0)
+        return exact.heated_wall_of_varying_conductivity(at, 10.0, 2.0, 0.01, 5.0)
 
     def carried(at: np.ndarray) -> np.ndarray:
         return np.asarray(2.0 * (1 + 0.01 * t(at)) * (t(at + h) - t(at - h)) / (2 * h))
@@ -211,27 +208,25 @@ def test_nonlinear_conductivity_gives_the_published_value_and_its_equation() -> 
 
 
 def test_nafems_values() -> None:
-    assert steady.radiating_end(0.1, 55.563, 0.98, 1000.0, 300.0) == pytest.approx(926.97, abs=0.005)
-    t3 = transient.slab_sinusoidal_face(np.array(0.08), 32.0, 0.1, 35.0 / (7200.0 * 440.5), math.pi / 40)
+    assert exact.radiating_end(0.1, 55.563, 0.98, 1000.0, 300.0) == pytest.approx(926.97, abs=0.005)
+    t3 = exact.slab_sinusoidal_face(np.array(0.08), 32.0, 0.1, 35.0 / (7200.0 * 440.5), math.pi / 40)
     assert 100.0 * float(t3) == pytest.approx(36.6031, abs=5e-5)
 
 
 def test_lumps_follow_their_rates() -> None:
     dt = 1e-3
     rate = (
-        transient.lumped_radiation(50 + dt, 1000.0, 0.9, 3.6e4)
-        - transient.lumped_radiation(50 - dt, 1000.0, 0.9, 3.6e4)
+        exact.lumped_radiation(50 + dt, 1000.0, 0.9, 3.6e4) - exact.lumped_radiation(50 - dt, 1000.0, 0.9, 3.6e4)
     ) / (2 * dt)
-    here = transient.lumped_radiation(50.0, 1000.0, 0.9, 3.6e4)
-    assert rate == pytest.approx(-0.9 * steady.STEFAN_BOLTZMANN * here**4 / 3.6e4, rel=1e-6)
-    assert transient.lumped_convection(30.0, 30.0) == pytest.approx(math.exp(-1.0))
+    here = exact.lumped_radiation(50.0, 1000.0, 0.9, 3.6e4)
+    assert rate == pytest.approx(-0.9 * exact.STEFAN_BOLTZMANN * here**4 / 3.6e4, rel=1e-6)
+    assert exact.lumped_convection(30.0, 30.0) == pytest.approx(math.exp(-1.0))
 
 
 def test_a_manufactured_field_is_continuous_in_temperature_and_flux_where_conductivity_jumps() -> None:
     zero, e = np.array(0.0), 1e-6
     left2, left, right, right2 = (
-        float(manufactured.composite(np.array(x), zero, zero, 0.3))
-        for x in (0.5 - 2 * e, 0.5 - e, 0.5 + e, 0.5 + 2 * e)
+        float(composite(np.array(x), zero, zero, 0.3)) for x in (0.5 - 2 * e, 0.5 - e, 0.5 + e, 0.5 + 2 * e)
     )
     assert left == pytest.approx(right, abs=1e-5)
     assert 1.0 * (left - left2) == pytest.approx(5.0 * (right2 - right), rel=1e-3)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, diags
 
 from heatsim.base.grid import CellGrid
 from heatsim.base.quantity import Quantity
-from heatsim.studies.verification.problems.iso_10211 import BalconyAmbient
+from heatsim.studies.verification.standards import BalconyAmbient
 
 
 @dataclass

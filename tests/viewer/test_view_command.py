@@ -91,7 +91,7 @@ def test_a_page_opens_where_values_differ_most(spreads: list[float], opens_at: i
     assert most_telling(spreads) == opens_at
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("arguments", "code", "words"),
     [
         (["--field", "pressure"], 2, "no field 'pressure'"),

@@ -18,7 +18,7 @@ from heatsim.store.tables import HotSpot, write_hotspots
 if TYPE_CHECKING:
     from heatsim.output.recorders.writer import Writer
     from heatsim.problem import Problem
-    from heatsim.scenario.hotspots import Hotspots
+    from heatsim.scenario.output import Hotspots
     from heatsim.solve.state import State
     from heatsim.store.folder import RunFolder
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import NamedTuple
 
@@ -11,12 +11,19 @@ import numpy as np
 from heatsim.base.threads import for_each
 from heatsim.scenario import Expression
 
+Ends = tuple[np.ndarray, np.ndarray]  # lower and upper
+
 _CHUNK = 2**16  # points of cells evaluated at a time
 
 
 def measure(low: np.ndarray, high: np.ndarray, radial: bool) -> np.ndarray:
     """The length between places, or half the difference of their squares along a radius."""
     return np.asarray((high - low) * (0.5 * (low + high) if radial else 1.0))
+
+
+def volumes_of(measures: Iterable[np.ndarray]) -> np.ndarray:
+    """The volumes of cells by their measures along each axis."""
+    return np.asarray(reduce(np.multiply.outer, measures, np.ones(())))
 
 
 class Cells(NamedTuple):
@@ -30,7 +37,7 @@ class Cells(NamedTuple):
         """Numbers of cells along the axes."""
         return tuple(len(edges) - 1 for edges in self.edges.values())
 
-    def ranges(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def ranges(self) -> dict[str, Ends]:
         """Lower and upper ends of the cells along each axis, in arrays that broadcast to the shape."""
         axes = len(self.edges)
         places = {axis: (-1,) + (1,) * (axes - 1 - number) for number, axis in enumerate(self.edges)}
@@ -42,7 +49,7 @@ class Cells(NamedTuple):
 
     def volumes(self) -> np.ndarray:
         """Their measures, of the shape."""
-        return np.asarray(reduce(np.multiply.outer, self.measures(), np.ones(())))
+        return volumes_of(self.measures())
 
     def blocks(self, size: int) -> Cells:
         """Blocks of so many cells along each axis."""
@@ -74,7 +81,12 @@ def centre_values(value: Expression, cells: Cells, fixed: Mapping[str, float]) -
     return found
 
 
+def enclosed(value: Expression, ranges: Mapping[str, Ends], fixed: Mapping[str, float]) -> Ends:
+    """Bounds of a value over ranges of some variables, the others being fixed: see `Expression.enclose`."""
+    return value.enclose(**ranges, **{name: (np.asarray(at), np.asarray(at)) for name, at in fixed.items()})
+
+
 def bound_widths(value: Expression, cells: Cells, fixed: Mapping[str, float]) -> np.ndarray:
     """How far apart the bounds of a value are in each cell."""
-    low, high = value.enclose(**cells.ranges(), **{name: (at, at) for name, at in fixed.items()})  # type: ignore[arg-type]
+    low, high = enclosed(value, cells.ranges(), fixed)
     return np.asarray(np.broadcast_to(high - low, cells.shape))

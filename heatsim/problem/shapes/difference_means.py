@@ -10,13 +10,12 @@ those in blocks whose bounds allow values far beyond those at the centres.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim.base.threads import share_out
-from heatsim.problem.shapes.axis_cells import Cells, bound_widths
+from heatsim.problem.shapes.axis_cells import Cells, bound_widths, volumes_of
 from heatsim.scenario import Expression
 
 MANY = 2**13  # cells, of which not each is looked at
@@ -50,7 +49,8 @@ def means_by_differences(
 
     inside: the cells that count; by_distance: the whole is that of the distance from the mean. The caller silences
     NumPy's floating-point warnings."""
-    slabs, measures = _slabs(cells.shape), cells.measures()
+    step, measures = _BLOCK * max(1, _SLAB // (_BLOCK * int(np.prod(cells.shape[1:])))), cells.measures()
+    slabs = [slice(start, min(start + step, cells.shape[0])) for start in range(0, cells.shape[0], step)]
 
     def integral(of_slab: Callable[[slice], np.ndarray]) -> float:
         parts = share_out(lambda slab: _integral(of_slab(slab), slab, measures, inside), slabs, centre.size)
@@ -70,7 +70,7 @@ def means_by_differences(
     def suspects(slab: slice) -> np.ndarray:
         off = _corrected(centre, stencils, slab, means)
         of_slab = [measures[0][slab], *measures[1:]]
-        suspect = off * of_slab[-1] > allowed / _times(of_slab[:-1])[..., None]
+        suspect = off * of_slab[-1] > allowed / volumes_of(of_slab[:-1])[..., None]
         widths = bound_widths(value, blocks.part(slice(slab.start // _BLOCK, -(-slab.stop // _BLOCK))), fixed)
         hiding = _hiding(centre[slab], widths, of_slab, allowed)
         if hiding.any():
@@ -81,17 +81,6 @@ def means_by_differences(
 
     found = list(share_out(suspects, slabs, centre.size))
     return DifferenceMeans(means, np.concatenate(found), level, whole, ROUNDING * size)
-
-
-def _slabs(shape: tuple[int, ...]) -> list[slice]:
-    """Parts of cells along the first axis, each of whole blocks."""
-    step = _BLOCK * max(1, _SLAB // (_BLOCK * int(np.prod(shape[1:]))))
-    return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
-
-
-def _times(measures: list[np.ndarray]) -> np.ndarray:
-    """The volumes of cells by their measures along each axis."""
-    return np.asarray(reduce(np.multiply.outer, measures, np.ones(())))
 
 
 def _integral(values: np.ndarray, slab: slice, measures: list[np.ndarray], inside: np.ndarray | None) -> float:
@@ -126,7 +115,7 @@ def _corrected(centre: np.ndarray, stencils: list[_Stencil], slab: slice, means:
 
 def _hiding(centre: np.ndarray, widths: np.ndarray, measures: list[np.ndarray], allowed: float) -> np.ndarray:
     """Which blocks may hide values far beyond those at the centres of their cells."""
-    volumes = _times([np.add.reduceat(each, np.arange(0, len(each), _BLOCK)) for each in measures])
+    volumes = volumes_of([np.add.reduceat(each, np.arange(0, len(each), _BLOCK)) for each in measures])
     size = np.where(np.isfinite(widths), widths, np.inf)
     perhaps = np.asarray(size * volumes > allowed)
     if not perhaps.any():
@@ -149,7 +138,7 @@ def _pieces(values: np.ndarray, reduce: np.ufunc) -> np.ndarray:
 
 
 class _Stencil:
-    """What means over cells along an axis are more than the values at their centres, by differences of these."""
+    """Corrections of values at the centres of cells to means along an axis, by differences of these values."""
 
     def __init__(self, edges: np.ndarray, radial: bool) -> None:
         """edges: the places of n + 1 faces, m, n at least 3."""
@@ -162,8 +151,8 @@ class _Stencil:
         self._lower = (first - bent * curved) / apart[middle - 1]
 
     def __call__(self, values: np.ndarray, axis: int, start: int = 0, chosen: slice | None = None) -> np.ndarray:
-        """Of the cells `chosen` along an axis, or of all. values: those of the cells from number `start` on, with one
-        on either side of the chosen if there is."""
+        """The corrections of the cells `chosen` along an axis, or of all cells. values: at the centres of cells from
+        number `start` on, with one cell on either side of the chosen ones where the grid has it."""
         n, of_axis = len(self._upper), (-1,) + (1,) * (values.ndim - 1 - axis)
         chosen = chosen or slice(0, n)
         steps = np.diff(values, axis=axis)

@@ -73,11 +73,6 @@ class ChipPlan(NamedTuple):
         return self.by_name.get(name, [])
 
 
-def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
-    """The blocks of a floorplan. See `read_plan`."""
-    return read_plan(path).blocks
-
-
 def read_plan(path: Path) -> ChipPlan:
     """A floorplan. Blocks without an area are left out, and of blocks that overlap by little one is cut. Raises
     InputFileError for a file that is none, and for blocks of one name."""
@@ -137,7 +132,7 @@ def places_in_blocks(blocks: Sequence[ChipBlock], x: np.ndarray, y: np.ndarray) 
 
 
 def _some(names: list[str]) -> str:
-    """What a sentence is about: one block or several."""
+    """The subject and verb of a sentence about one block or several."""
     return f"{'block' if len(names) == 1 else f'{len(names)} blocks'} {', '.join(names[:8])}" + (
         " is" if len(names) == 1 else ", ... are" if len(names) > 8 else " are"
     )
@@ -230,7 +225,7 @@ ELEMENT = {
 
 
 class Drawn(NamedTuple):
-    """What stands below a name in a file of 3D-ICE, by the words of `ELEMENT`; and the line of the name."""
+    """The statements below a name in a file of 3D-ICE, by the words of `ELEMENT`; and the line of the name."""
 
     name: str
     line: int

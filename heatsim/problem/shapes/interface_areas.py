@@ -14,16 +14,26 @@ scaled so that its faces sum to its true area, where this is known: see `surface
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
-from heatsim.problem.shapes.surface_areas import ENDS, FLAT, MANTLE, STRAIGHT, end_of, open_areas, straight_or_not
+from heatsim.problem.shapes.surface_areas import (
+    ENDS,
+    FLAT,
+    MANTLE,
+    STRAIGHT,
+    end_of,
+    gradient_at,
+    open_areas,
+    straight_or_not,
+    value_at,
+)
 from heatsim.problem.shapes.voxelise import last_regions, stl_surface
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.regions import Cylinder, Polygon, Shape, Sphere
+from heatsim.scenario.regions import Cylinder, Polygon, Shape
 
 OBLIQUE_FORMS = ("sphere", "cylinder", "polygon", "where", "stl")  # forms that may be oblique
 LEVELS = 64  # factors between 1 and 2 that are told apart, so that cell classes stay few
@@ -57,11 +67,12 @@ def find_area_factors(
     low, high = (solid[material_ids.reshape(-1)[cells]] for cells in (lower, upper))
     own = np.where(low & ~(high & (regions.reshape(-1)[upper] == region)), lower, upper)
     factors, parts = np.ones(len(axis)), np.zeros(len(axis), int)
-    faces = _face_areas(grid, axis, lower)
+    sizes = _along(grid.sizes, grid, lower)
+    faces = sizes.prod(axis=0) / sizes[axis, np.arange(len(axis))]  # areas, m2, in Cartesian coordinates
     for number in np.unique(region).tolist():
         those = region == number
-        below, above, here = (_centres(grid, cells[those]) for cells in (lower, upper, own))
-        pairs = CellPairs(axis[those], below, above, here, _sizes(grid, own[those]))
+        below, above, here = (_along(grid.centres, grid, cells[those]) for cells in (lower, upper, own))
+        pairs = CellPairs(axis[those], below, above, here, _along(grid.sizes, grid, own[those]))
         normals = surface_normals(scenario.regions[number], pairs)
         factors[those] = _factors(grid, normals)
         parts[those] = _parts(scenario.regions[number], normals)
@@ -73,12 +84,6 @@ def find_area_factors(
     factors *= _scales(open_areas(scenario, grid, material_ids, beside), sheets, faces, factors)
     cells, sides = np.append(lower[low], upper[high]), np.append(2 * axis[low] + 1, 2 * axis[high])
     return _round_factors(cells, sides, np.append(factors[low], factors[high]))
-
-
-def _face_areas(grid: CellGrid, axis: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """(n,) areas of the faces of cells, flat indices, across an axis of each, m2, in Cartesian coordinates."""
-    sizes = _sizes(grid, cells)
-    return np.asarray(sizes.prod(axis=0) / sizes[axis, np.arange(len(axis))])
 
 
 def _parts(shape: Shape, normals: np.ndarray) -> np.ndarray:
@@ -162,18 +167,10 @@ def _round_factors(of_faces: np.ndarray, faces: np.ndarray, factors: np.ndarray)
     return AreaFactors(cells, levels, np.append(1.0, 1.0 / share))
 
 
-def _centres(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
-    return _along(grid, cells, [grid.centres(axis) for axis in AXES])
-
-
-def _sizes(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
-    return _along(grid, cells, [grid.sizes(axis) for axis in AXES])
-
-
-def _along(grid: CellGrid, cells: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
-    """(3, n) values along x, y, z at flat indices of cells."""
-    z, y, x = np.unravel_index(cells, grid.shape)
-    return np.array([values[0][x], values[1][y], values[2][z]])
+def _along(values: Callable[[str], np.ndarray], grid: CellGrid, cells: np.ndarray) -> np.ndarray:
+    """(3, n) values along each axis, such as `grid.centres`, of cells by their flat indices."""
+    places = np.unravel_index(cells, grid.shape)[::-1]
+    return np.array([values(axis)[index] for axis, index in zip(AXES, places, strict=True)])
 
 
 # --- normals of the surfaces of shapes, where these lie between the centres of two neighbouring cells
@@ -201,7 +198,7 @@ def surface_normals(shape: Shape, pairs: CellPairs) -> np.ndarray:
     """(3, n) normals, of any length, of the surface of a shape that passes between each pair; 0 or not finite where
     there is none."""
     if shape.sphere is not None:
-        return _of_sphere(shape.sphere, pairs)
+        return np.asarray(pairs.own - np.array(shape.sphere.center)[:, None])
     if shape.cylinder is not None:
         return _of_cylinder(shape.cylinder, pairs)
     if shape.polygon is not None:
@@ -216,10 +213,6 @@ def surface_normals(shape: Shape, pairs: CellPairs) -> np.ndarray:
     return _of_condition(shape.where, pairs)
 
 
-def _of_sphere(sphere: Sphere, pairs: CellPairs) -> np.ndarray:
-    return np.asarray(pairs.own - np.array(sphere.center)[:, None])
-
-
 def _of_cylinder(cylinder: Cylinder, pairs: CellPairs) -> np.ndarray:
     start, axis = np.array(cylinder.start)[:, None], np.array(cylinder.end) - np.array(cylinder.start)
     length = np.linalg.norm(axis)
@@ -232,7 +225,7 @@ def _of_cylinder(cylinder: Cylinder, pairs: CellPairs) -> np.ndarray:
 
 
 def _of_polygon(polygon: Polygon, pairs: CellPairs) -> np.ndarray:
-    """Those of the edge nearest to the middle between the two cells, and along the axis at the ends."""
+    """The normals of the edge nearest to the middle between the two cells, and of the ends along the axis."""
     axis, (low, high) = "xyz".index(polygon.axis), polygon.span
     within = [(low <= points[axis]) & (points[axis] <= high) for points in (pairs.lower, pairs.upper)]
     u, v = (0.5 * (pairs.lower[number] + pairs.upper[number]) for number in polygon.across)
@@ -256,22 +249,8 @@ def _of_polygon(polygon: Polygon, pairs: CellPairs) -> np.ndarray:
 def _of_condition(condition: Expression, pairs: CellPairs) -> np.ndarray:
     found, left = np.zeros(pairs.own.shape), np.ones(pairs.axis.size, bool)
     for truth, difference in condition.comparisons():
-        changes = left & (_at(truth, pairs.lower) != _at(truth, pairs.upper))
+        changes = left & (value_at(truth, pairs.lower) != value_at(truth, pairs.upper))
         if changes.any():
-            found[:, changes] = _gradient(difference, pairs.own[:, changes], _STEP * pairs.size[:, changes])
+            found[:, changes] = gradient_at(difference, pairs.own[:, changes], _STEP * pairs.size[:, changes])
         left &= ~changes
     return found
-
-
-def _gradient(value: Expression, at: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """(3, n) by central differences."""
-    slopes = np.empty(at.shape)
-    for axis in range(3):
-        aside = np.zeros(at.shape)
-        aside[axis] = step[axis]
-        slopes[axis] = (_at(value, at + aside) - _at(value, at - aside)) / (2 * step[axis])
-    return slopes
-
-
-def _at(value: Expression, points: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(value(x=points[0], y=points[1], z=points[2]), points.shape[1:])

@@ -92,7 +92,7 @@ def _read(path: Path, name: LayerName, stamp: int) -> tuple[np.ndarray, ...]:
 
 @lru_cache(maxsize=2)
 def _library(path: Path, stamp: int) -> Any:
-    """What gdstk makes of a file; kept, since its layers are asked for one by one."""
+    """The library that gdstk reads from a file; cached, since layers are asked for one by one."""
     try:
         import gdstk
     except ImportError:

@@ -14,9 +14,8 @@ from math import prod
 
 import numpy as np
 
-from heatsim.problem.shapes.adaptive_boxes import gauss_places, hidden
-from heatsim.problem.shapes.adaptive_means import TOLERANCES_IN_TIME
-from heatsim.problem.shapes.axis_cells import Cells, centre_values
+from heatsim.problem.shapes.adaptive_means import TOLERANCES_IN_TIME, gauss_places, hidden
+from heatsim.problem.shapes.axis_cells import Cells, centre_values, enclosed
 from heatsim.problem.shapes.space_means import FactorMeans, SpaceMeans, counted_cells, means_of_factor, sum_of_products
 from heatsim.scenario import Expression
 
@@ -130,7 +129,7 @@ def _rule_means(
     """The means (k, cells) at k times by Gauss points an axis, by which share of the whole they may be off (k,), and at
     which times that is good enough. rules: points of the rule, and of the poorer one with which it is compared;
     counted: the cells that count."""
-    axes, ranges = len(cells.edges), cells.ranges()
+    axes = len(cells.edges)
     t = times.reshape(-1, *(1,) * axes)
     with np.errstate(all="ignore"):
         mean, low, high = _gauss(value, cells, fixed, t, rules[0])
@@ -138,7 +137,7 @@ def _rule_means(
         differ = np.abs(mean - other)
         size = np.abs(mean) + np.abs(other) + np.finfo(float).tiny
         seen = np.maximum(high, most_seen) - np.minimum(low, least_seen)
-        lower, upper = value.enclose(**ranges, t=(t, t), **{name: (at, at) for name, at in fixed.items()})  # type: ignore[arg-type]
+        lower, upper = enclosed(value, {**cells.ranges(), "t": (t, t)}, fixed)
         width = np.broadcast_to(upper - lower, mean.shape)
         doubt = differ * (1.0 if axes == 1 else np.minimum(1.0, 4.0 * differ / size)) + hidden(width, seen, size)
         counts = np.ones(cells.shape, bool) if counted is None else counted

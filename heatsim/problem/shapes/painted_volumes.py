@@ -10,13 +10,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import dist, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
-from heatsim.problem.shapes.shape_volumes import drawn_volume, exact_volume
-from heatsim.problem.shapes.voxelise import contains_points, plan_bounds, shape_masks, shape_window, stl_surface
+from heatsim.problem.shapes.floorplans import covered_area, read_plan
+from heatsim.problem.shapes.layouts import LayerName, layer_area
+from heatsim.problem.shapes.voxelise import (
+    contains_points,
+    floorplan_blocks,
+    neighbours_along,
+    plan_bounds,
+    shape_masks,
+    shape_window,
+    stl_surface,
+    with_neighbours,
+)
 from heatsim.scenario import Scenario
 from heatsim.scenario.language.toml.positions import Key, KeyIssue
 from heatsim.scenario.regions import Shape
@@ -55,7 +66,7 @@ def regions_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
     suspects = [n for n in range(len(regions)) if scenario.regions[n].forms and _suspect(grid, regions, last, n)]
     if not suspects:
         return
-    edges = _edges(last)
+    edges = np.asarray(with_neighbours(last, np.maximum) != with_neighbours(last, np.minimum))  # between two regions
     for number in suspects:
         found = _compare(scenario, grid, regions, last, edges, number)
         if found is None:
@@ -119,8 +130,8 @@ def _volume_of_surface(region: Shape, spans: np.ndarray) -> float | None:
 
 
 def _suspect(grid: CellGrid, regions: list[_Painted], last: np.ndarray, number: int) -> bool:
-    """Whether it is to be looked at closely: its shape has another volume than its cells, or something may cut it, and
-    its surface is large enough for its volume to be off."""
+    """Whether a region needs a close look: its shape has another volume than its cells, or a later region may cut it
+    and its surface is large enough for its volume to be off."""
     own = regions[number]
     left = last[own.window] == number
     painted = _volume(grid, own.window, left)
@@ -154,30 +165,10 @@ def _eroded(mask: np.ndarray) -> np.ndarray:
     """Cells all of whose neighbours along the axes are in a mask too; what lies outside of it counts as its own."""
     found = mask.copy()
     for axis in range(3):
-        before, after = (
-            tuple(part if i == axis else slice(None) for i in range(3)) for part in (slice(-1), slice(1, None))
-        )
+        before, after = neighbours_along(axis)
         found[after] &= mask[before]
         found[before] &= mask[after]
     return found
-
-
-def _spread(values: np.ndarray, reduce: np.ufunc) -> np.ndarray:
-    """The values of each cell and its neighbours, diagonal ones too, brought together."""
-    for axis in range(3):
-        found = values.copy()
-        before, after = (
-            tuple(part if i == axis else slice(None) for i in range(3)) for part in (slice(-1), slice(1, None))
-        )
-        found[after] = reduce(found[after], values[before])
-        found[before] = reduce(found[before], values[after])
-        values = found
-    return values
-
-
-def _edges(last: np.ndarray) -> np.ndarray:
-    """Cells beside which, or in which, one region ends and another begins."""
-    return np.asarray(_spread(last, np.maximum) != _spread(last, np.minimum))
 
 
 def _compare(
@@ -191,13 +182,13 @@ def _compare(
     near = np.zeros(tuple(len(range(*part.indices(n))) for part, n in zip(wide, last.shape, strict=True)), bool)
     inner = tuple(slice(p.start - w.start, p.stop - w.start) for p, w in zip(own.window, wide, strict=True))
     near[inner] = own.mask
-    near = _spread(near, np.logical_or) & (edges[wide] | (whole == 0.0))
+    near = with_neighbours(near, np.logical_or) & (edges[wide] | (whole == 0.0))
     if scenario.regions[number].forms[0] not in _AT_POINTS:
         return None if cut or own.exact is None else (whole, own.exact)
     cells = np.array(np.nonzero(near)) + np.array([part.start for part in wide])[:, None]
     if not cells.size:
         return None
-    of_cells, volumes = last[tuple(cells)], _volumes(grid, cells)
+    of_cells, volumes = last[tuple(cells)], prod(grid.measure(axis)[i] for axis, i in zip("zyx", cells, strict=True))
     of_points, weights = _last_at_points(scenario, grid, regions, of_cells, cells)
     materials = np.array([_material(scenario, n) for n in range(len(regions))])
     mine = materials[number]
@@ -214,11 +205,6 @@ def _material(scenario: Scenario, number: int) -> int:
     """The number of a region's material; of one with labels a number of its own."""
     material = scenario.regions[number].material
     return -1 - number if material is None else [*scenario.materials, *scenario.ambients].index(material)
-
-
-def _volumes(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
-    z, y, x = (grid.measure(axis)[i] for axis, i in zip("zyx", cells, strict=True))
-    return np.asarray(z * y * x)
 
 
 def _last_at_points(
@@ -243,7 +229,7 @@ def _last_at_points(
         if not shape.forms or shape.labels is not None:
             found[:] = number
         elif shape.forms[0] in _AT_POINTS:
-            found[_holds(shape, places)] = number
+            found[np.broadcast_to(contains_points(shape, **places), found.shape)] = number
         else:
             found[_mask_at(region, cells)] = number
     weights = np.full(found.shape, 1.0 / count)
@@ -260,7 +246,65 @@ def _mask_at(region: _Painted, cells: np.ndarray) -> np.ndarray:
     return found
 
 
-def _holds(shape: Shape, places: dict[str, np.ndarray]) -> np.ndarray:
-    if shape.where is not None:
-        return np.broadcast_to(np.nan_to_num(shape.where(**places)) != 0, places["x"].shape)
-    return np.broadcast_to(contains_points(shape, places["x"], places["y"], places["z"]), places["x"].shape)
+# --- volumes of shapes, as they are and not as whole cells hold them
+
+
+_SAMPLES = 96  # along each axis, in what reaches out of the grid
+
+
+def exact_volume(shape: Shape, grid: CellGrid) -> float | None:
+    """Volume of the part of a box, ball or cylinder that lies in the grid, m3; None of other shapes."""
+    bounds = shape.bounds()
+    if bounds is None:
+        return None
+    spans = np.array([grid.span(axis) for axis in AXES]).T
+    low, high = np.clip(bounds, *spans)
+    if shape.box is not None:
+        radial = 0.5 * (low[0] + high[0]) if grid.coordinates == "cylindrical" else 1.0
+        return float((high - low).prod() * radial)
+    if grid.coordinates == "cylindrical":
+        return None
+    if (low == bounds[0]).all() and (high == bounds[1]).all():
+        return _whole_volume(shape)
+    steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
+    x, y, z = (start + length * steps for start, length in zip(low, high - low, strict=True))
+    inside = [contains_points(shape, x[None, :], y[:, None], height).mean() for height in z]
+    return float((high - low).prod() * np.mean(inside))
+
+
+def drawn_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> float | None:
+    """Volume of the part of the blocks of a floorplan, or of a layer of a layout, that lies in the grid, m3; None where
+    it is not known. key: of the shape."""
+    drawing = shape.floorplan or shape.gds
+    if drawing is None or grid.coordinates == "cylindrical":
+        return None
+    (left, right), (bottom, top) = (
+        (grid.span(axis)[0] - at, grid.span(axis)[1] - at) for axis, at in zip("xy", drawing.at, strict=True)
+    )
+    low, high = np.clip(drawing.z, *grid.span("z"))
+    if shape.floorplan is not None:
+        blocks = floorplan_blocks(scenario, key, shape.floorplan)
+        inside = [
+            block._replace(
+                left=max(block.left, left), right=min(block.right, right),
+                bottom=max(block.bottom, bottom), top=min(block.top, top),
+            )
+            for block in blocks
+        ]  # fmt: skip
+        drawn = [block for block in inside if block.left < block.right and block.bottom < block.top]
+        overlap = read_plan(shape.floorplan.file).overlap
+        return (covered_area(drawn) if overlap else sum(block.area for block in drawn)) * float(high - low)
+    assert shape.gds is not None
+    name = LayerName(shape.gds.layer, shape.gds.datatype, shape.gds.cell)
+    area = layer_area(shape.gds.file, name, (left, bottom), (right, top))
+    return None if area is None else float(area * (high - low))
+
+
+def _whole_volume(shape: Shape) -> float:
+    if shape.sphere is not None:
+        return 4 / 3 * np.pi * shape.sphere.radius**3
+    if shape.polygon is not None:
+        low, high = shape.polygon.span
+        return shape.polygon.area * (high - low)
+    assert shape.cylinder is not None
+    return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)

@@ -17,7 +17,7 @@ import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
 from heatsim.problem.shapes.adaptive_means import MOST_POINTS, cell_means
-from heatsim.problem.shapes.axis_cells import Cells
+from heatsim.problem.shapes.axis_cells import Cells, enclosed
 from heatsim.scenario import Expression
 
 Window = tuple[slice, ...]  # along each axis of the cells
@@ -176,7 +176,7 @@ def means_of_factor(
     many = windowed and np.prod(part.shape) > _MANY
     where = _window(factor, part, fixed) if many else [slice(0, n) for n in part.shape]
     seen = Cells({a: cells.edges[a][w.start : w.stop + 1] for a, w in zip(own, where, strict=True)}, cells.radial)
-    counted = _shadow(inside, [axes.index(axis) for axis in own], where)
+    counted = None if inside is None else counted_cells(inside, cells, part)[tuple(where)]
     means = cell_means(factor, seen, fixed, counted, by_distance, most, in_time=least is not None, least=least or 0.0)
     doubt = means.unsettled / means.whole if means.whole > 0 else 0.0
     good = np.isfinite(means.values) if counted is None else np.isfinite(means.values) | ~counted
@@ -207,21 +207,11 @@ def counted_cells(inside: np.ndarray, cells: Cells, part: Cells) -> np.ndarray:
     return np.asarray(inside.any(axis=tuple(other for other in range(inside.ndim) if other not in axes)))
 
 
-def _shadow(inside: np.ndarray | None, axes: list[int], window: list[slice]) -> np.ndarray | None:
-    """Which cells along some of the axes have any inside above them."""
-    if inside is None:
-        return None
-    others = tuple(axis for axis in range(inside.ndim) if axis not in axes)
-    return np.asarray(np.asarray(inside.any(axis=others))[tuple(window)])
-
-
 def _window(value: Expression, cells: Cells, fixed: Mapping[str, float]) -> list[slice]:
     """Where a value may be anything but 0, by bounds over blocks of cells."""
     size = max(1, max(cells.shape) // _BLOCKS)
     blocks = cells.blocks(size)
-    low, high = value.enclose(
-        **blocks.ranges(), **{name: (np.asarray(at), np.asarray(at)) for name, at in fixed.items()}
-    )
+    low, high = enclosed(value, blocks.ranges(), fixed)
     most = np.broadcast_to(np.maximum(np.abs(low), np.abs(high)), blocks.shape)
     found = []
     for axis, n in enumerate(cells.shape):

@@ -36,7 +36,7 @@ class StlSurface(NamedTuple):
 
     @property
     def volume(self) -> float:
-        """What it encloses, m3."""
+        """The volume that the surface encloses, m3."""
         return abs(float(self.mesh.volume)) * float((self.upper - self.lower).max()) ** 3
 
     def points(self, count: int) -> tuple[np.ndarray, np.ndarray, float]:

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
-from heatsim.problem.shapes.condition_surfaces import condition_surface
 from heatsim.problem.shapes.layouts import encloses
-from heatsim.problem.shapes.voxelise import contains_points, shape_masks, stl_surface
-from heatsim.scenario import Scenario
+from heatsim.problem.shapes.voxelise import contains_points, shape_masks, stl_surface, with_neighbours
+from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Cylinder, Polygon, Shape, Sphere
 
 MANTLE, ENDS, STRAIGHT = 0, 1, 2  # parts of a surface: curved or oblique; flat ends of such; along the grid
@@ -75,7 +74,10 @@ def _materials(
     there = ((places >= spans[:, 0]) & (places <= spans[:, 1])).all(axis=0)
     names = [*scenario.materials, *scenario.ambients]
     found = np.full(len(x), -1)
-    cells = tuple(_cells(grid, axis, row) for axis, row in zip(AXES, places, strict=True))
+    cells = tuple(
+        np.clip(np.searchsorted(grid.faces(axis), row, side="right") - 1, 0, grid.shape[2 - number] - 1)
+        for number, (axis, row) in enumerate(zip(AXES, places, strict=True))
+    )
     for index, region in enumerate(scenario.regions):
         own = index == number
         covered = np.full(len(x), side < 0) if own else _covers(scenario, grid, index, (x, y, z), cells)
@@ -88,24 +90,16 @@ def _materials(
     return np.where(there, found, -1)
 
 
-def _cells(grid: CellGrid, axis: str, places: np.ndarray) -> np.ndarray:
-    faces = grid.faces(axis)
-    return np.clip(np.searchsorted(faces, places, side="right") - 1, 0, len(faces) - 2)
-
-
 def _covers(
     scenario: Scenario, grid: CellGrid, number: int, points: tuple[np.ndarray, ...], cells: tuple[np.ndarray, ...]
 ) -> np.ndarray:
     """Which points lie in a region; of forms that are known by cells, or costly, the cells that have them."""
     region = scenario.regions[number]
     bounds = region.bounds()
-    if bounds is not None:
-        if any(high < at.min() or low > at.max() for low, high, at in zip(*bounds, points, strict=True)):
-            return np.zeros(len(points[0]), bool)
+    if bounds and any(high < at.min() or low > at.max() for low, high, at in zip(*bounds, points, strict=True)):
+        return np.zeros(len(points[0]), bool)
+    if bounds or region.where is not None:
         return np.broadcast_to(contains_points(region, *points), points[0].shape)
-    if region.where is not None:
-        x, y, z = points
-        return np.broadcast_to(np.nan_to_num(region.where(x=x, y=y, z=z)) != 0, x.shape)
     if not region.forms or region.labels is not None:
         return np.ones(len(points[0]), bool)
     masks = np.stack(list(shape_masks(scenario, ("regions", number), region, grid)))
@@ -188,7 +182,7 @@ def _of_polygon(polygon: Polygon, grid: CellGrid, count: int) -> SurfacePoints:
 
 
 def end_of(polygon: Polygon) -> int:
-    """What an end of a polygon is: STRAIGHT where all of its sides lie along the grid."""
+    """The part that an end of a polygon is: STRAIGHT where all sides lie along the grid, else ENDS."""
     return STRAIGHT if all(a == c or b == d for (a, b), (c, d) in polygon.edges) else ENDS
 
 
@@ -205,3 +199,85 @@ def _end(polygon: Polygon, place: float, side: float, count: int) -> SurfacePoin
         places[number] = along[inside]
     n = places.shape[1]
     return SurfacePoints(places, normals, np.full(n, polygon.area / max(n, 1)), np.full(n, end_of(polygon)))
+
+
+# --- points on the surface of a condition, such as x**2 + y**2 < 0.01, and the area that each stands for
+#
+# Points are spread over the cells at the surface, and each is moved to the nearest place at which a comparison of the
+# condition changes. Those that lie within a distance e of it fill a layer of thickness 2 e, so that each stands for
+# its share of the layer's volume over 2 e (the coarea formula: Federer, Geometric Measure Theory, 1969, 3.2.12).
+
+
+_TRIED = 2**17  # spread over all cells
+_LAYER = 0.3  # e, in the least size of a cell
+_ROUNDS = 4  # of Newton's method
+_STEP, _SIDES = 1e-4, 1e-3  # of differences, and to look on both sides, in the least size of a cell
+_ROOT = 1.2207440846057596  # of x^4 = x + 1 (Roberts, The unreasonable effectiveness of quasirandom sequences, 2018)
+
+Points = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def condition_surface(condition: Expression, grid: CellGrid, cells: np.ndarray) -> Points:
+    """Places (3, n) on the surface of a condition, m, unit normals (3, n) there, outwards, and areas (n,), m2; cells:
+    flat indices of those that the surface passes through, or beside."""
+    places, volumes = _spread(grid, _widened(grid, cells))
+    size = float(min(grid.sizes(axis).min() for axis in AXES))
+    found = [_of_comparison(condition, difference, places, volumes, size) for _, difference in condition.comparisons()]
+    if not found:
+        return np.zeros((3, 0)), np.zeros((3, 0)), np.zeros(0)
+    at, normals, areas = zip(*found, strict=True)
+    return np.concatenate(at, axis=1), np.concatenate(normals, axis=1), np.concatenate(areas)
+
+
+def _of_comparison(
+    condition: Expression, difference: Expression, places: np.ndarray, volumes: np.ndarray, size: float
+) -> Points:
+    """The points of the part of the surface where one comparison changes."""
+    at, near = places.copy(), np.ones(places.shape[1], bool)
+    with np.errstate(all="ignore"):
+        for _ in range(_ROUNDS):
+            slope = gradient_at(difference, at, np.full((3, 1), _STEP * size))
+            steep = (slope * slope).sum(axis=0)
+            at = at - slope * (value_at(difference, at) / steep)
+        normal = slope / np.sqrt(steep)
+        along = (places - at - normal * ((places - at) * normal).sum(axis=0)) ** 2
+        near = (((places - at) * normal).sum(axis=0) ** 2 < (_LAYER * size) ** 2) & (along.sum(axis=0) < size**2)
+        below, above = (value_at(condition, at + side * _SIDES * size * normal) != 0 for side in (-1.0, 1.0))
+    near &= np.isfinite(normal).all(axis=0) & (below != above)
+    outwards = np.where(below, 1.0, -1.0)
+    return at[:, near], (outwards * normal)[:, near], volumes[near] / (2.0 * _LAYER * size)
+
+
+def value_at(value: Expression, at: np.ndarray) -> np.ndarray:
+    """(n,) the value of an expression at points (3, n), m."""
+    return np.broadcast_to(value(x=at[0], y=at[1], z=at[2]), at.shape[1:])
+
+
+def gradient_at(value: Expression, at: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """(3, n) the gradient of an expression at points (3, n), m, by central differences; step: (3, n) or (3, 1), m."""
+    slopes = np.empty(at.shape)
+    for axis in range(3):
+        aside = np.zeros(step.shape)
+        aside[axis] = step[axis]
+        slopes[axis] = (value_at(value, at + aside) - value_at(value, at - aside)) / (2.0 * step[axis])
+    return slopes
+
+
+def _widened(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
+    """Indices (3, n) along z, y, x of cells and their neighbours."""
+    mask = np.zeros(grid.shape, bool)
+    mask.reshape(-1)[cells] = True
+    return np.array(np.nonzero(with_neighbours(mask, np.logical_or)))
+
+
+def _spread(grid: CellGrid, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (3, n) of points in cells, x, y, z, and the volume that each stands for (n,)."""
+    count = max(1, _TRIED // cells.shape[1])
+    shifts = np.random.default_rng(0).random((3, cells.shape[1], 1))
+    places, volumes = [], np.ones((cells.shape[1], 1))
+    for number, (axis, index) in enumerate(zip("zyx", cells, strict=True)):
+        within = (shifts[number] + np.arange(count) / _ROOT ** (number + 1)) % 1.0
+        sizes = grid.sizes(axis)[index][:, None]
+        places.append((grid.faces(axis)[index][:, None] + sizes * within).reshape(-1))
+        volumes = volumes * sizes
+    return np.stack(places[::-1]), np.repeat(volumes[:, 0] / count, count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,20 +15,16 @@ from heatsim.problem.shapes.floorplans import ChipBlock, places_in_blocks, read_
 from heatsim.problem.shapes.layouts import LayerName, covered, encloses, read_layer
 from heatsim.problem.shapes.point_values import require_finite
 from heatsim.problem.shapes.stl import StlSurface, read_surface
-from heatsim.scenario import Scenario
+from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.language.toml.messages import did_you_mean, quote
 from heatsim.scenario.language.toml.positions import Key
 from heatsim.scenario.regions import (
     ArrayFile,
-    Box,
     Cylinder,
     Floorplan,
     GdsLayer,
-    Labelled,
     Labels,
-    Polygon,
     Shape,
-    Sphere,
 )
 from heatsim.store.inputs import read_array
 
@@ -87,58 +83,57 @@ def shape_masks(
     Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
     """
     z, y, x = window or _everywhere(grid)
-    solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid)[z])
-    given = None if shape is None else shape.labelled
-    labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid)[z])
-    plan = None if shape is None else shape.floorplan
-    drawn = None if plan is None else _drawn_blocks(floorplan_blocks(scenario, key, plan), plan, grid)[y, x]
-    gds = None if shape is None else shape.gds
-    layer = None if gds is None else _layer_cells(scenario, (*key, "gds", "file"), gds, grid)
-    has_forms = shape is not None and bool(shape.forms)
-    along_x, along_y = _centres(grid, "x")[None, x], _centres(grid, "y")[y, None]
-    for height in _centres(grid, "z")[z]:
-        point: dict[str, np.ndarray | float] = {"x": along_x, "y": along_y, "z": float(height)}
-        if shape is None or not has_forms:
-            inside = np.array(True)
-        elif shape.stl is not None:
-            inside = next(solid)[y, x]
-        elif labelled is not None:
-            inside = next(labelled)[y, x]
-        elif gds is not None and layer is not None:
-            inside = layer[y, x] & gds.reaches(float(height))
-        elif plan is not None and drawn is not None:
-            inside = drawn if plan.reaches(float(height)) else np.array(False)
-        elif shape.where is not None:
-            truth = np.asarray(shape.where(**point))
-            require_finite(scenario, (*key, "where"), truth, f"in the plane z = {height:g} m")
-            inside = truth != 0
+    along_x, along_y, heights = _centres(grid, "x")[None, x], _centres(grid, "y")[y, None], _centres(grid, "z")[z]
+    planes: Iterable[np.ndarray]
+    if shape is None or not shape.forms:
+        planes = (np.array(True) for _ in heights)
+    elif shape.stl is not None:
+        planes = _solid(scenario, (*key, "stl"), shape.stl, grid)[z, y, x]
+    elif shape.labelled is not None:
+        labels = _read_labels(scenario, (*key, "labelled"), shape.labelled, grid.shape)
+        planes = np.isin(labels, shape.labelled.labels)[z, y, x]
+    elif shape.where is not None:
+        planes = (_where(scenario, (*key, "where"), shape.where, along_x, along_y, height) for height in heights)
+    elif drawing := shape.floorplan or shape.gds:
+        if isinstance(drawing, Floorplan):
+            drawn = _drawn_blocks(floorplan_blocks(scenario, key, drawing), drawing, grid)
         else:
-            inside = contains_points(shape, point["x"], point["y"], point["z"])
-        yield np.broadcast_to(inside, (y.stop - y.start, x.stop - x.start))
+            drawn = _layer_cells(scenario, (*key, "gds", "file"), drawing, grid)
+        planes = (drawn[y, x] if drawing.reaches(float(height)) else np.array(False) for height in heights)
+    else:
+        planes = (contains_points(shape, along_x, along_y, float(height)) for height in heights)
+    for plane in planes:
+        yield np.broadcast_to(plane, (y.stop - y.start, x.stop - x.start))
+
+
+def _where(
+    scenario: Scenario, key: Key, condition: Expression, x: np.ndarray, y: np.ndarray, height: float
+) -> np.ndarray:
+    truth = np.asarray(condition(x=x, y=y, z=float(height)))
+    require_finite(scenario, key, truth, f"in the plane z = {height:g} m")
+    return np.asarray(truth != 0)
 
 
 def contains_points(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
-    """Whether points, m, lie in a box, sphere, cylinder or polygon."""
+    """Whether points, m, lie in a box, sphere, cylinder or polygon, or where a condition holds; not where it is
+    undefined."""
+    point = x, y, z
+    if shape.where is not None:
+        return np.asarray(np.nan_to_num(shape.where(x=x, y=y, z=z)) != 0)
     if shape.box:
-        return _in_box(shape.box, (x, y, z))
+        inside = np.array(True)
+        for low, value, high in zip(shape.box.lower, point, shape.box.upper, strict=True):
+            inside = inside & (low <= value) & (value <= high)
+        return inside
     if shape.sphere:
-        return _in_sphere(shape.sphere, (x, y, z))
+        squares = [(value - centre) ** 2 for value, centre in zip(point, shape.sphere.center, strict=True)]
+        return np.asarray(sum(squares) <= shape.sphere.radius**2)
     if shape.polygon:
-        return _in_polygon(shape.polygon, (x, y, z))
+        polygon, (low, high) = shape.polygon, shape.polygon.span
+        along, (u, v) = point["xyz".index(polygon.axis)], (point[number] for number in polygon.across)
+        return np.asarray(encloses(np.array(polygon.points), u, v) & (low <= along) & (along <= high))
     assert shape.cylinder
-    return _in_cylinder(shape.cylinder, (x, y, z))
-
-
-def _in_box(box: Box, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
-    inside = np.array(True)
-    for low, value, high in zip(box.lower, point, box.upper, strict=True):
-        inside = inside & (low <= value) & (value <= high)
-    return inside
-
-
-def _in_sphere(sphere: Sphere, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
-    squares = [(value - centre) ** 2 for value, centre in zip(point, sphere.center, strict=True)]
-    return np.asarray(sum(squares) <= sphere.radius**2)
+    return _in_cylinder(shape.cylinder, point)
 
 
 def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
@@ -150,11 +145,22 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
     return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
 
 
-def _in_polygon(polygon: Polygon, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
-    low, high = polygon.span
-    along = point["xyz".index(polygon.axis)]
-    u, v = (point[number] for number in polygon.across)
-    return np.asarray(encloses(np.array(polygon.points), u, v) & (low <= along) & (along <= high))
+def neighbours_along(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """All cells but the last, and all but the first, along an axis of an array (nz, ny, nx)."""
+    before, after = (
+        tuple(part if i == axis else slice(None) for i in range(3)) for part in (slice(-1), slice(1, None))
+    )
+    return before, after
+
+
+def with_neighbours(values: np.ndarray, reduce: np.ufunc) -> np.ndarray:
+    """The values of each cell and its neighbours, diagonal ones too, brought together."""
+    for axis in range(3):
+        found, (before, after) = values.copy(), neighbours_along(axis)
+        found[after] = reduce(found[after], values[before])
+        found[before] = reduce(found[before], values[after])
+        values = found
+    return values
 
 
 def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list[ChipBlock]:
@@ -215,11 +221,6 @@ def _layer_cells(scenario: Scenario, key: Key, gds: GdsLayer, grid: CellGrid) ->
 def _rastered(file: Path, stamp: int, name: LayerName, at: tuple[float, float], grid: CellGrid) -> np.ndarray:
     """Kept, since the cells of a shape are asked for more than once."""
     return covered(read_layer(file, name), grid.centres("x") - at[0], grid.centres("y") - at[1])
-
-
-def _labelled(scenario: Scenario, key: Key, labelled: Labelled, grid: CellGrid) -> np.ndarray:
-    """Which cells have one of some labels, (nz, ny, nx)."""
-    return np.isin(_read_labels(scenario, key, labelled, grid.shape), labelled.labels)
 
 
 def _solid(scenario: Scenario, key: Key, file: Path, grid: CellGrid) -> np.ndarray:
@@ -306,10 +307,6 @@ def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Issue:
     return scenario.issue_at((*key, *shape.forms), "covers no cell centre", "make it larger, or the cells smaller")
 
 
-def _covers_ambients(scenario: Scenario, key: Key, shape: Shape) -> Issue:
-    return scenario.issue_at((*key, *shape.forms), "covers ambients only", "they are not solved")
-
-
 def covered_volume(
     scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid, solid: np.ndarray | None = None
 ) -> float:
@@ -323,9 +320,9 @@ def covered_volume(
         volume += float(inside.sum() if across is None else (heights[z] * across)[inside].sum())
     if volume == 0 and shape is not None:
         beside = solid is not None and any(mask.any() for mask in shape_masks(scenario, key, shape, grid))
-        raise ScenarioError(
-            [_covers_ambients(scenario, key, shape) if beside else _covers_nothing(scenario, key, shape)]
-        )
+        if not beside:
+            raise ScenarioError([_covers_nothing(scenario, key, shape)])
+        raise ScenarioError([scenario.issue_at((*key, *shape.forms), "covers ambients only", "they are not solved")])
     return volume * grid.cell_volume if grid.equal else volume
 
 

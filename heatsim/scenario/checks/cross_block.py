@@ -32,17 +32,15 @@ from heatsim.scenario.checks.materials_and_faces import (
     melted_fractions_have_something_to_melt,
     names_mean_one_thing,
     patches_are_parts_of_faces,
+    quantities_do_not_melt,
+    quantities_do_not_radiate,
+    quantities_have_no_beams,
     shapes_suit_cylindrical_coordinates,
     shapes_with_keys,
     sources_are_in_what_is_solved,
     statistics_are_of_what_is_solved,
     steady_states_have_no_past,
     temperature_dependence_is_separable,
-)
-from heatsim.scenario.checks.quantities import (
-    quantities_do_not_melt,
-    quantities_do_not_radiate,
-    quantities_have_no_beams,
 )
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.language.toml.messages import did_you_mean, quote

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.language.toml.messages import quote
 from heatsim.scenario.language.toml.positions import KeyIssue
 from heatsim.scenario.materials import Ambient
-from heatsim.scenario.output import Output
+from heatsim.scenario.output import Hotspots, Output
 from heatsim.scenario.smoothing import MAX_MASK_WIDTH, Smoothing
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Compute
@@ -95,7 +94,10 @@ def filters_fit_their_fields(grid: Grid, output: Output, smoothing: Sequence[Smo
     """A mask lies in its field, and a named filter is no wider than its field and the passes that it takes."""
     for i, smooth in enumerate(smoothing):
         for lines in _fields(grid, output, smooth):
-            finding = _misfit(smooth, lines)
+            if smooth.mask is not None:
+                finding = _mask_misfit(len(smooth.mask), len(smooth.mask[0]), lines)
+            else:
+                finding = _sigma_misfit(smooth.filter or "", smooth.sigma or 0.0, lines)
             if finding is not None:
                 key, message, hint = finding
                 yield KeyIssue(("smoothing", i, *key), message, hint)
@@ -128,12 +130,6 @@ def hot_spots_have_slices_that_show_them(grid: Grid, output: Output, hotspots: H
         if not MIN_SCALE_CELLS * coarsest <= scale <= shortest:
             found = f"expected a scale from half a cell, {MIN_SCALE_CELLS * coarsest:.4g} m, to the width of the slice"
             yield KeyIssue(("hotspots", "scales", i), f"{found}, {shortest:.4g} m, found {scale:g}")
-
-
-def _misfit(smooth: Smoothing, lines: Sequence[_Line]) -> KeyIssue | None:
-    if smooth.mask is not None:
-        return _mask_misfit(len(smooth.mask), len(smooth.mask[0]), lines)
-    return _sigma_misfit(smooth.filter or "", smooth.sigma or 0.0, lines)
 
 
 def _mask_misfit(rows: int, columns: int, lines: Sequence[_Line]) -> KeyIssue | None:

@@ -1,4 +1,4 @@
-"""Checks of coordinates, faces, materials and derived fields.
+"""Checks of coordinates, faces, materials, derived fields and quantities other than temperature.
 
 In cylindrical coordinates x is the radius r and y the angle phi, in one cell around.
 """
@@ -190,3 +190,47 @@ def steady_states_have_no_past(time: Time, output: Output) -> Iterator[KeyIssue]
         if time.is_steady and name in output.fields:
             message = f'expected fields of a moment with integrator "{time.integrator}", found {quote(name)}'
             yield KeyIssue(("output", "fields", output.fields.index(name)), message, "a steady state has no past")
+
+
+# --- what only heat does, and what only other quantities do
+
+
+def quantities_do_not_radiate(
+    quantity: QuantitySection | None, ambients: Mapping[str, Ambient], boundary: Boundary
+) -> Iterator[KeyIssue]:
+    """Surfaces radiate heat alone."""
+    if quantity is None:
+        return
+    radiating: list[Key] = [
+        key for key, condition in boundary.conditions() if getattr(condition, "emissivity", None) is not None
+    ]
+    radiating += [("ambients", name) for name, ambient in ambients.items() if ambient.emissivity is not None]
+    for key in radiating:
+        message = f"expected no emissivity in a scenario about {quote(quantity.name)}, found one"
+        yield KeyIssue((*key, "emissivity"), message, "leave it out")
+
+
+def quantities_have_no_beams(quantity: QuantitySection | None, sources: Sequence[Source]) -> Iterator[KeyIssue]:
+    """A beam brings heat; what decays is not heat."""
+    for i, source in enumerate(sources):
+        if quantity is not None and source.beam is not None:
+            message = f"expected a source of {quote(quantity.name)}, found a beam"
+            yield KeyIssue(("sources", i, "beam"), message, "power or power_density, in a region")
+        if quantity is None and source.decay is not None:
+            message = "expected decay in a scenario with [quantity], found it in one about temperature"
+            yield KeyIssue(("sources", i, "decay"), message, "perfusion draws temperatures to a given one")
+
+
+def quantities_do_not_melt(quantity: QuantitySection | None, output: Output) -> Iterator[KeyIssue]:
+    """A melt pool is of heat, and only what diffuses besides it has a concentration of its own."""
+    if quantity is not None and output.melt_pool is not None:
+        message = f"expected no melt_pool in a scenario about {quote(quantity.name)}, found one"
+        yield KeyIssue(("output", "melt_pool"), message, "nothing melts")
+    if quantity is not None and "melted_fraction" in output.fields:
+        place = output.fields.index("melted_fraction")
+        message = f'expected no "melted_fraction" in a scenario about {quote(quantity.name)}, found one'
+        yield KeyIssue(("output", "fields", place), message, "nothing melts")
+    if quantity is None and "concentration" in output.fields:
+        place = output.fields.index("concentration")
+        message = 'expected [quantity] with "concentration" in fields, found none'
+        yield KeyIssue(("output", "fields", place), message, "a temperature is none")

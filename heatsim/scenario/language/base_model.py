@@ -27,7 +27,8 @@ class ScenarioBlock(BaseModel):
             return handler(data)
         except ValidationError as error:
             details = error.errors(include_url=False)[:MAX_ERRORS]
-            lines = [_in_our_words(one, cls) for one in details]
+            told = (_translate(one, cls) for one in details)
+            lines: list[InitErrorDetails] = [{"type": kind, "loc": place, "input": None} for place, kind in told]
             raise ValidationError.from_exception_data(cls.__name__, lines) from None
 
 
@@ -63,12 +64,8 @@ def is_tag(part: str | int) -> bool:
     return isinstance(part, str) and (part == "[key]" or re.fullmatch("<.*>", part) is not None)
 
 
-def _in_our_words(error: ErrorDetails, model: type[ScenarioBlock]) -> InitErrorDetails:
-    place, error_type = _translate(error, model)
-    return {"type": error_type, "loc": place, "input": None}
-
-
 def _translate(error: ErrorDetails, model: type[ScenarioBlock]) -> tuple[tuple[str | int, ...], PydanticCustomError]:
+    """The place of an error of pydantic in a table of the file, and the error in our own words."""
     place, context, value = error["loc"], error.get("ctx", {}), error["input"]
     match error["type"]:
         case "flaw":

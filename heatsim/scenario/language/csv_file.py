@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.scenario.language.toml.messages import did_you_mean, found, one_of, quote
-from heatsim.scenario.language.units import UnitError, convert, parse_unit
+from heatsim.scenario.language.units import UnitError, convert, is_unit
 
 MAX_CSV_FILE_BYTES = 2**26  # bytes: a million rows
 COMMAS = "commas separate values, and decimals have a point: 2.5"
 
 
 class CsvError(Exception):
-    """What a file cannot be used for; at a line and a column of characters, from 1, 0 where it is the file as a whole.
+    """Why a file cannot be used; line and column count from 1, and are 0 for the file as a whole.
 
     missing: whether there is no such file.
     """
@@ -42,7 +42,7 @@ class CsvRows(NamedTuple):
     lines: list[int]
 
     def headed(self) -> CsvRows:
-        """The same with the first row for the names, whatever it holds."""
+        """The table with the first row as names of columns, whatever the row holds."""
         names, units = zip(*map(name_and_unit, self.rows[0]), strict=True)
         return CsvRows(names, units, self.lines[0], self.rows[1:], self.lines[1:])
 
@@ -106,7 +106,7 @@ def name_and_unit(cell: str) -> tuple[str, str]:
     text = cell.strip().strip('"').strip()
     for opening, closing in ("[]", "()"):
         name, bracket, rest = text.partition(opening)
-        if bracket and rest.endswith(closing) and (opening == "[" or _is_unit(rest[:-1])):
+        if bracket and rest.endswith(closing) and (opening == "[" or is_unit(rest[:-1])):
             unit = rest[:-1].strip()
             return name.strip(), "" if unit in ("-", "") else unit
     return text, ""
@@ -130,14 +130,6 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return value if isfinite(value) else None
-
-
-def _is_unit(text: str) -> bool:
-    try:
-        parse_unit(text)
-    except UnitError:
-        return False
-    return True
 
 
 def _text(path: Path) -> str:

@@ -144,7 +144,11 @@ def convert(number: str, unit: str, wanted: str, absolute: bool = False) -> floa
     Raises:
         UnitError: the unit is not known, or measures something else.
     """
-    given, target = parse_unit(unit), _target(wanted)
+    given = parse_unit(unit)
+    try:
+        target = parse_unit(wanted)
+    except UnitError:  # words that say what a pure number is a share of
+        target = _ONE
     if given.dimension != target.dimension:
         found = _MEASURES.get(given.dimension)
         raise UnitError(f"{quote(unit)} is {found}" if found else f"{quote(unit)} does not fit {wanted}")
@@ -164,13 +168,6 @@ def to_float(value: Fraction) -> float:
         raise UnitError("the number is too large; at most 1.8e308") from None
 
 
-def _target(wanted: str) -> Unit:
-    try:
-        return parse_unit(wanted)
-    except UnitError:  # words that say what a pure number is a share of
-        return _ONE
-
-
 def in_unit(value: object, wanted: str) -> object:
     """A value as a number in the unit `wanted` where it is one with a unit that fits; any other value as it is."""
     parts = split_quantity(value) if isinstance(value, str) else None
@@ -180,6 +177,15 @@ def in_unit(value: object, wanted: str) -> object:
         return convert(*parts, wanted)
     except UnitError:
         return value
+
+
+def is_unit(text: str) -> bool:
+    """Whether a text names a unit."""
+    try:
+        parse_unit(text)
+    except UnitError:
+        return False
+    return True
 
 
 @cache

@@ -50,23 +50,6 @@ class ValidationContext:
     sections: dict[str, Any] = field(default_factory=dict)
     trusted: bool = True
 
-    @classmethod
-    def from_document(
-        cls,
-        document: dict[str, Any],
-        directory: Path,
-        library: Callable[[], Iterable[str]] = tuple,
-        *,
-        find_in_library: Callable[[str], str | None] = lambda name: None,
-        painted: Iterable[str] = (),
-        quantity: Quantity = Quantity(),  # noqa: B008 (frozen)
-        trusted: bool = True,
-    ) -> ValidationContext:
-        """Read off a document, which need not be valid, what the validators need; others: the attributes."""
-        tables = (document.get("materials"), document.get("ambients"))
-        names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
-        return cls(directory, quantity, names, library, find_in_library, frozenset(painted), trusted=trusted)
-
     def own(self, number: Number) -> Number:
         """A number of heat conduction in the unit of the scenario's quantity."""
         unit = self.quantity.in_own_unit(number.unit)
@@ -162,10 +145,8 @@ class Number:
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
         )
-        return in_range and self._is_sane(value)
-
-    def _is_sane(self, value: float) -> bool:
-        return math.isfinite(value) and abs(value) <= MAX_MAGNITUDE and (self.above != 0 or value >= MIN_MAGNITUDE)
+        is_sane = abs(value) <= MAX_MAGNITUDE and (self.above != 0 or value >= MIN_MAGNITUDE)  # and NaN is not
+        return in_range and is_sane
 
     def hint(self, value: Any) -> str:
         """Explain the refusal of a number that is not finite, or in range but of no physical size."""

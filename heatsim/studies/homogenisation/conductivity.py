@@ -8,7 +8,8 @@ An approximate solution T bounds it from both sides. Its energy is not less than
     Q <= sum of g (T_i - T_j)^2 over all faces                                                W, for 1 K
 
 A flux q that leaves no heat in any voxel gives the other bound (Thomson's principle, of least dissipation). That of T
-leaves a little; what it leaves is carried out along trees (`multigrid.network`), which makes it such a flux:
+leaves a little; what it leaves is carried out along trees (`heatsim_kernels.solver.network`), which makes it such a
+flux:
 
     Q >= Q_q^2 / (sum of q^2/g over all faces)
 
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,8 +116,8 @@ class _Problem:
 
     @cached_property
     def operator(self) -> Operator:
-        """What conducts. Voxels that take no part, and without ties one in each part that hangs together, are tied to 0
-        K: no heat flows there."""
+        """The conductances, and ties to 0 K of voxels that take no part, and, without other ties, of one voxel in each
+        part that hangs together: no heat flows there."""
         network, (kernels, networks) = self.network, self.device
         weak = self.medium.mean * area_over_length(self.medium, self.axis)
         ties = kernels.field(self.medium.labels.shape)
@@ -126,7 +128,7 @@ class _Problem:
         return Operator(*network.faces, ties, self.periodic)
 
     def bounds(self, T: Any) -> tuple[float, float]:
-        """Bounds of the conductivity, W/(m K): see above."""
+        """Bounds of the conductivity, W/(m K): see the top of the module."""
         network, (kernels, networks) = self.network, self.device
         applied = kernels.field(self.medium.labels.shape, np.float64)
         kernels.sweep(network.faces, self.operator.s, T, None, None, applied)
@@ -239,7 +241,7 @@ def _along(problem: _Problem, tolerance: float, keep: bool) -> AlongAxis:
 
 
 def _make_problem(medium: Medium, networks: Networks, axis: int, sides: str, device: Device) -> _Problem | None:
-    """None if nothing leads through."""
+    """The problem of a gradient along an axis; None if nothing leads through the medium."""
     if sides == "all-periodic":
         network = networks.without_ends()
         return _Problem(medium, axis, network, (True, True, True), medium.voxel[axis], device)
@@ -263,3 +265,50 @@ def _solve(problem: _Problem, tolerance: float) -> tuple[Any, tuple[float, float
         if residual < LEAST_RESIDUAL:
             break
     raise NotConvergedError(f"the solver along {AXES[problem.axis]}, in {iterations} iterations,", history)
+
+
+# --- how the conductivity depends on the size of the part that is looked at
+#
+# A part is representative if parts of its size agree, and larger ones do. So cubes of growing sizes are cut out,
+# without overlap, and each is solved.
+
+
+LEAST_SIZE = 16  # voxels along an edge
+HALVINGS = 4
+MAX_CUBES = 8  # of one size
+
+
+class CubesOfSize(NamedTuple):
+    """size: voxels along an edge; values: (cubes, axes) their conductivities along some axes, W/(m K); means: (cubes,)
+    the mean conductivities of their phases."""
+
+    size: int
+    values: np.ndarray
+    means: np.ndarray
+
+
+def find_in_parts(
+    medium: Medium, directions: Sequence[str], *, sides: str, tolerance: float, device: str = "auto"
+) -> list[CubesOfSize]:
+    """The conductivities of cubes of a half, a quarter ... of the shortest edge, smallest first."""
+    shortest, found = min(medium.labels.shape), []
+    for halving in range(HALVINGS, 0, -1):
+        size = shortest >> halving
+        if size < LEAST_SIZE:
+            continue
+        values, means = [], []
+        for corner in _corners(medium, size):
+            part = medium.part(corner, size)
+            means.append(part.mean)
+            result = find_conductivity(part, directions, sides=sides, tolerance=tolerance, device=device)
+            values.append([result.conductivity[AXES.index(name), AXES.index(name)] for name in directions])
+        found.append(CubesOfSize(size, np.array(values), np.array(means)))
+    return found
+
+
+def _corners(medium: Medium, size: int) -> list[tuple[int, int, int]]:
+    """(z, y, x) of cubes spread over the medium, MAX_CUBES at most."""
+    places = [[number * size for number in range(n // size)] for n in medium.labels.shape]
+    corners = list(product(*places))
+    chosen = np.unique(np.linspace(0, len(corners) - 1, min(MAX_CUBES, len(corners))).round().astype(int))
+    return [corners[number] for number in chosen.tolist()]

@@ -18,7 +18,7 @@ HOST_BYTES, SOLVER_BYTES = 30, 130  # a voxel at most: image and results, and wh
 
 
 class Device(NamedTuple):
-    """What a device solves with: linear systems, and networks."""
+    """The kernels of a device for linear systems and for networks."""
 
     kernels: MultigridKernels
     networks: NetworkKernels
@@ -40,7 +40,7 @@ def choose_device(name: str, voxels: int = MIN_GPU_CELLS) -> str:
 
 
 def on_device(name: str) -> Device:
-    """Of "cpu" or "cuda"."""
+    """The kernels of a device, "cpu" or "cuda"."""
     if name == "cpu":
         from heatsim_kernels.solver.cpu import network as cpu
 
@@ -51,7 +51,7 @@ def on_device(name: str) -> Device:
 
 
 def most_voxels(name: str) -> int:
-    """How many an image may have, for the memory that is free on a device. Raises `NoGpuError`."""
+    """How many voxels an image may have, by the free memory of a device. Raises `NoGpuError`."""
     host = free_memory()[0]
     if choose_device(name) == "cpu":
         return int(min(host / SOLVER_BYTES, MAX_VOXELS))

@@ -74,7 +74,7 @@ def find_streamlines(medium: Medium, temperature: np.ndarray, axis: int, file: P
 
 
 def require_vtk() -> tuple[Any, ...]:
-    """What is needed of VTK. Raises `RequestError` where it is missing."""
+    """The parts of VTK that trace streamlines. Raises `RequestError` where VTK is missing."""
     try:
         from vtkmodules.util import numpy_support
         from vtkmodules.vtkCommonCore import vtkPoints

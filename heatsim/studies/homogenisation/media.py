@@ -121,7 +121,8 @@ NO_TIES = Ties(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 class Network(NamedTuple):
-    """What conducts between voxels, W/K, and what heat along an axis enters and leaves by; fields are of the device.
+    """The conductances between voxels, W/K, and the ties by which heat along an axis enters and leaves; fields are
+    arrays of the device.
 
     faces: (gx, gy, gz) as in `Operator`, float32; lower, upper: ties to 1 K and to 0 K; roots: of parts that nothing is
     tied to; trees: from the lower ties, or from the roots, on; taking_part: (nz, ny, nx) uint8, whether a voxel does.
@@ -150,8 +151,8 @@ class Networks:
         return self._kernels.spread(conducts, self._labels, (shape[0], shape[1], shape[2]), np.dtype(np.uint8))
 
     def between_faces(self, axis: int, periodic: tuple[bool, bool, bool]) -> Network | None:
-        """What leads from one face of an axis, 0 for x, to the other; None if nothing does. The faces are at 1 K and
-        0 K. Periodic are those of the other axes that are."""
+        """The network from one face of an axis, 0 for x, to the other; None if nothing leads through. The faces are at
+        1 K and 0 K. periodic: along which of the other axes the medium repeats."""
         wide = [n > 1 for n in self._medium.labels.shape[::-1]]
         faces, parts = self._connect((periodic[0] and wide[0], periodic[1] and wide[1], periodic[2] and wide[2]))
         networks, ends = self._networks, [_conducting_at(self._medium, axis, end) for end in (0, 1)]
@@ -189,13 +190,13 @@ def _between(medium: Medium) -> np.ndarray:
 
 
 def _ties(medium: Medium, axis: int, cells: np.ndarray) -> Ties:
-    """Of voxels at one end of an axis to that face, half a voxel away."""
+    """The ties of voxels at one end of an axis to the face there, half a voxel away."""
     half = 2.0 * area_over_length(medium, axis) * medium.values
     return Ties(cells, half.astype(np.float32)[medium.labels.reshape(-1)[cells]])
 
 
 def area_over_length(medium: Medium, axis: int) -> float:
-    """Of a voxel along an axis, m."""
+    """The area of a voxel's face across an axis over its length along it, m."""
     return float(np.prod(medium.voxel)) / medium.voxel[axis] ** 2
 
 

@@ -37,7 +37,10 @@ def write_impedance(folder: Path, impedance: ThermalImpedance, networks: Network
             texts[f"{name}.cir"] = netlist(name, network.ladder)
     for name, text in texts.items():
         write_atomically(folder / name, text.encode())
-    _write_table(folder / TABLE, impedance)
+    pairs = [*np.ndindex(impedance.values.shape[:2])]
+    header = ["time [s]", *(f"{pair_name(impedance, pair)} [K/W]" for pair in pairs)]
+    columns = [impedance.times.tolist(), *(impedance.values[pair].tolist() for pair in pairs)]
+    write_whole_table(folder / TABLE, header, zip(*columns, strict=True))
     draw_impedance(folder / PICTURE, impedance, networks, title)
     return [folder / name for name in (TABLE, *texts, PICTURE)]
 
@@ -65,13 +68,6 @@ def in_json(impedance: ThermalImpedance, networks: Networks) -> list[dict[str, A
             }
         )
     return found
-
-
-def _write_table(path: Path, impedance: ThermalImpedance) -> None:
-    pairs = [(place, source) for place in range(len(impedance.places)) for source in range(len(impedance.sources))]
-    header = ["time [s]", *(f"{pair_name(impedance, pair)} [K/W]" for pair in pairs)]
-    columns = [impedance.times.tolist(), *(impedance.values[pair].tolist() for pair in pairs)]
-    write_whole_table(path, header, zip(*columns, strict=True))
 
 
 def draw_impedance(path: Path, impedance: ThermalImpedance, networks: Networks | None = None, title: str = "") -> None:

@@ -83,7 +83,8 @@ def fit_foster(times: np.ndarray, values: np.ndarray) -> FosterNetwork:
 
 
 def _ladder(network: FosterNetwork) -> Ladder:
-    """By a continued fraction: of Z = P/Q with one more power of s below than above, the capacity 1/(sC + 1/Z')."""
+    """The Cauer ladder by a continued fraction: Z = P/Q, with one more power of s below than above, gives a capacity
+    and a rest, Z = 1/(sC + 1/Z')."""
     above, below = [Fraction(0)], [Fraction(1)]  # coefficients of P and Q, from s^0 up
     for resistance, constant in zip(network.resistances.tolist(), network.time_constants.tolist(), strict=True):
         factor = [Fraction(1), Fraction(constant)]

@@ -236,11 +236,11 @@ class _PlaceReader:
         self.found.append(read)
 
     def state(self) -> dict[str, int]:
-        """Nothing: such a run is not resumed."""
+        """Nothing to save: such a run is not resumed."""
         return {}
 
     def restore(self, saved: dict[str, int]) -> None:
-        """Nothing."""
+        """Nothing to restore."""
 
     def close(self, finished: bool) -> None:
-        """Nothing is open."""
+        """Nothing to close."""

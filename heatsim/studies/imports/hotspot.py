@@ -154,7 +154,7 @@ def _key(name: str) -> str:
 
 
 def _leakage(layer: ChipLayer, target: Path, at: list[float]) -> dict[str, Any]:
-    """What the blocks of a layer release of their own, the more the hotter they are."""
+    """The source of what the blocks of a layer leak: the hotter a block is, the more power it releases."""
     density, growth, hot = LEAKAGE
     place = {"file": relative_name(layer.floorplan, target), "z": layer.z, "at": at}
     heat = f"{density / layer.thickness:.9g}*exp({growth!r}*(T - {hot!r}))"
@@ -185,7 +185,7 @@ def _powers(file: Path, layers: Sequence[ChipLayer], plans: Mapping[Path, ChipPl
 def _left_out(
     files: HotspotFiles, configuration: Configuration, blocks: Mapping[Path, Sequence[ChipBlock]], *, transient: bool
 ) -> list[str]:
-    """What to tell of what HotSpot would take, and heatsim does not, or the other way round."""
+    """Notes on inputs that HotSpot takes and heatsim leaves out, or the other way round."""
     notes, values, file = list[str](), configuration.values, files.configuration
     if transient:
         own = values["p_sink"] * values["s_sink"] ** 2 * values["t_sink"]

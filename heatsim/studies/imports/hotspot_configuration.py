@@ -14,7 +14,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.problem.shapes.floorplans import read_text
-from heatsim.scenario.language.toml.messages import did_you_mean
+from heatsim.scenario.language.toml.messages import did_you_mean, with_guess
 from heatsim.studies.imports.hotspot_package import (
     PACKAGE_CHOICES,
     PACKAGE_DEFAULTS,
@@ -110,8 +110,9 @@ class _Entry(NamedTuple):
 
 
 def read_configuration(path: Path | None, materials: Path | None = None) -> Configuration:
-    """What a configuration says, and what HotSpot takes where it does not; materials: the file of materials, in place
-    of the one that it names. Raises InputFileError, and RequestError for a model that cannot be imported."""
+    """Read a configuration, with the defaults of HotSpot for missing keys. materials: the file of materials, in place
+    of the one that the configuration names. Raises InputFileError, and RequestError for a model that cannot be
+    imported."""
     values, notes = DEFAULTS | SECONDARY_DEFAULTS, list[str]()
     known = [*values, *REFUSED, *LEFT_OUT, *MATERIAL_KEYS, *TEXTS, *WITHOUT_EFFECT]
     entries = {} if path is None else _entries(path, known, notes)
@@ -193,9 +194,8 @@ def _entries(path: Path, known: list[str], notes: list[str]) -> dict[str, _Entry
             continue
         found[name] = _Entry(number, fields[1])
         if name not in known:
-            hint = did_you_mean(name, known)
             told = f"{path}: line {number}: -{name} is no key of HotSpot's, and is left out"
-            notes.append(f"{told} ({hint})" if hint else told)
+            notes.append(with_guess(told, name, known))
     return found
 
 
@@ -203,7 +203,11 @@ def read_materials(path: Path) -> dict[str, Material]:
     """The materials of a file of HotSpot by name. Each has a line for its name, its type (solid or fluid), its
     conductivity and its capacity, and a fluid one for its viscosity. Raises InputFileError."""
     lines: Iterator[tuple[int, str]] = iter(
-        [(number, line.split()[0]) for number, line in enumerate(read_text(path).splitlines(), 1) if _says(line)]
+        [
+            (number, line.split()[0])
+            for number, line in enumerate(read_text(path).splitlines(), 1)
+            if line.strip() and line.lstrip()[0] != "#"
+        ]
     )
     found, last = dict[str, Material](), 0
 
@@ -226,10 +230,6 @@ def read_materials(path: Path) -> dict[str, Material]:
             line_after("the viscosity")
         found.setdefault(name, (conductivity, capacity))
     return found
-
-
-def _says(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def find_material(path: Path, line: int, name: str, known: Mapping[str, Material] | None) -> Material:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.problem.shapes.floorplans import read_text
-from heatsim.scenario.language.toml.messages import did_you_mean
+from heatsim.scenario.language.toml.messages import with_guess
 from heatsim.studies.imports.hotspot_configuration import Configuration, find_material, read_number
 from heatsim.studies.imports.scenarios import find_named_file
 
@@ -35,26 +35,25 @@ class ChipLayer(NamedTuple):
 
     @property
     def z(self) -> list[float]:
-        """Where it begins and ends, m."""
+        """Where the layer begins and ends, m."""
         return [self.bottom, self.bottom + self.thickness]
 
 
 def read_layers(path: Path, configuration: Configuration) -> list[ChipLayer]:
     """The layers from the bottom up: those of a file (.lcf), or of a floorplan a die and the interface above it. What
     there is to tell is added to the notes of the configuration. Raises InputFileError."""
-    of_file = path.suffix == ".lcf"
-    found = _layers_of(path, configuration) if of_file else [*_usual_layers(path, configuration.values)]
+    if path.suffix == ".lcf":
+        found = _layers_of(path, configuration)
+    else:
+        found, values = [], configuration.values
+        for name, key in (("die", "chip"), ("interface", "interface")):
+            thickness, conductivity, capacity = (values[f"{each}_{key}"] for each in "tkp")
+            found.append(ChipLayer(name, 0.0, thickness, conductivity, capacity, True, name == "die", path))
     bottoms = accumulate((layer.thickness for layer in found), initial=0.0)
     layers = [layer._replace(bottom=bottom) for layer, bottom in zip(found, bottoms, strict=False)]
     if not any(layer.heated for layer in layers):
         raise InputFileError(path, "expected a layer that dissipates power, found none")
     return layers
-
-
-def _usual_layers(floorplan: Path, values: Mapping[str, float]) -> Iterator[ChipLayer]:
-    for name, key, heated in (("die", "chip", True), ("interface", "interface", False)):
-        thickness, conductivity, capacity = (values[f"{each}_{key}"] for each in "tkp")
-        yield ChipLayer(name, 0.0, thickness, conductivity, capacity, True, heated, floorplan)
 
 
 def _layers_of(path: Path, configuration: Configuration) -> list[ChipLayer]:
@@ -133,9 +132,8 @@ def _places_by_name(path: Path, names: Sequence[str], blocks: Sequence[str]) -> 
     known, columns = set(blocks), Counter(names)
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, blocks)
             told = f"line 1: expected the names of blocks that release power, found {name[:80]!r}"
-            raise InputFileError(path, f"{told} ({hint})" if hint else told)
+            raise InputFileError(path, with_guess(told, name, blocks))
     for name in blocks:
         if columns[name] != 1:
             raise InputFileError(path, f"line 1: expected a column for block {name!r}, found {columns[name]}")

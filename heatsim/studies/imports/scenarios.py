@@ -191,7 +191,7 @@ def add_blocks(
 def _add_floorplans(
     document: dict[str, Any], target: Path, blocks: Sequence[Placed], powers: np.ndarray, slot: float
 ) -> dict[Path, str]:
-    """The same by a source and a region for all blocks of a layer, with a file of their powers."""
+    """Have the blocks of a layer release powers by one source and one region of statistics, with a file of powers."""
     layers = dict[str, tuple[dict[str, Any], list[int]]]()
     for number, (_, place) in enumerate(blocks):
         whole = {key: value for key, value in place.items() if key != "unit"}

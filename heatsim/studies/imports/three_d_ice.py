@@ -22,8 +22,8 @@ CELLS = {"source": 2, "layer": 4, "sink": 4}  # of a layer, from bottom to top
 
 
 class Cooling(NamedTuple):
-    """What a heat sink in a plugin stands for: a coefficient, W/(m2 K), on what it lies on, and its temperature, K,
-    that of the start if left out."""
+    """The cooling in place of a heat sink in a plugin: a coefficient, W/(m2 K), on the layer below, and a temperature,
+    K; the temperature of the start if left out."""
 
     coefficient: float
     temperature: float | None = None
@@ -132,7 +132,9 @@ def _solids(
     try:
         document = stack_tables(slabs, materials, blocks, stack.size, size, stack.start)
     except RequestError as error:
-        raise InputFileError(file, f"{_line_of('chip', file)}chip length, width or cell length: {error}") from None
+        lines = enumerate(read_text(file).splitlines(), 1)
+        where = next((f"line {number}: " for number, line in lines if "chip" in line.split()), "")
+        raise InputFileError(file, f"{where}chip length, width or cell length: {error}") from None
     document = {"title": f"{file.stem}, from 3D-ICE", **document}
     document["boundary"] = {
         face: {"kind": "convection", "coefficient": sink.coefficient, "ambient": sink.temperature}
@@ -154,9 +156,3 @@ def _add_layout(document: dict[str, Any], file: Path, stack: Stack, z: list[floa
             if min(x, y) < -SLACK or (np.subtract((x + length, y + width), stack.size) > SLACK).any():
                 raise InputFileError(file, f"expected rectangles within the chip, found one of {name!r} that is not")
             document["regions"].append({"material": name, "box": {"lower": lower, "upper": upper}})
-
-
-def _line_of(word: str, path: Path) -> str:
-    """`line 9: `, of the first line of a file with a word; "" if there is none."""
-    lines = read_text(path).splitlines()
-    return next((f"line {number}: " for number, line in enumerate(lines, 1) if word in line.split()), "")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.problem.shapes.floorplans import MICRO, NUMBER, Statement, drawn, read_text, rectangles, statements
-from heatsim.scenario.language.toml.messages import did_you_mean
+from heatsim.scenario.language.toml.messages import with_guess
 from heatsim.studies.imports.scenarios import find_named_file
 
 LEAST, MOST = 1e-30, 1e12  # of a number that can be computed with, in micrometres and what is made of them
@@ -65,7 +65,7 @@ Sides = tuple[float, float]
 
 
 class Section(NamedTuple):
-    """Of a stack: the words of its head, and its statements by their names in `GRAMMAR`."""
+    """A section of a stack: the words of its head, and its statements by their names in `GRAMMAR`."""
 
     kind: str
     name: str
@@ -74,8 +74,8 @@ class Section(NamedTuple):
 
 
 class StackLayer(NamedTuple):
-    """Of a chip, from z = bottom on, m; source: whether it releases power, by the blocks of the floorplan of a die;
-    layout: a file of what else it holds."""
+    """A layer of a chip, from z = bottom on, m; source: whether the layer releases power, by the blocks of the
+    floorplan of a die; layout: a file of other materials in the layer."""
 
     thickness: float
     material: str
@@ -87,7 +87,7 @@ class StackLayer(NamedTuple):
 
     @property
     def z(self) -> list[float]:
-        """Where it begins and ends, m."""
+        """Where the layer begins and ends, m."""
         return [self.bottom, self.bottom + self.thickness]
 
 
@@ -207,10 +207,8 @@ def _head(path: Path, statement: Statement) -> Section:
     word = statement.text.split(" ")[0]
     if word in REFUSED or (not kind and word in ("dimensions", "stack", "solver", "output")):
         return Section(word, "", statement.line, [])
-    heads = [*GRAMMAR, *REFUSED]
-    hint = did_you_mean(word, heads)
     told = f"line {statement.line}: expected a stack of 3D-ICE, which begins as material NAME :, "
-    raise InputFileError(path, f"{told}found {statement.text[:80]!r}" + (f" ({hint})" if hint else ""))
+    raise InputFileError(path, with_guess(f"{told}found {statement.text[:80]!r}", word, [*GRAMMAR, *REFUSED]))
 
 
 def _matched(path: Path, section: Section, statement: Statement) -> tuple[str, int, tuple[str, ...]]:
@@ -268,9 +266,8 @@ def _material(path: Path, section: Section) -> Material:
 
 def _known(path: Path, line: int, material: str, materials: Mapping[str, Material]) -> str:
     if material not in materials:
-        hint = did_you_mean(material, materials)
         told = f"line {line}: expected a material that the file declares, found {material!r}"
-        raise InputFileError(path, f"{told} ({hint})" if hint else told)
+        raise InputFileError(path, with_guess(told, material, materials))
     return material
 
 
@@ -328,9 +325,8 @@ def _layers(
             for layer in dies[name]:
                 yield layer._replace(die=words[0], floorplan=floorplan) if layer.source else layer
         else:
-            hint = did_you_mean(name, [*declared] if key == "layer" else [*dies])
             told = f"line {line}: stack: expected a layer or a die that the file declares, found {name!r}"
-            raise InputFileError(path, f"{told} ({hint})" if hint else told)
+            raise InputFileError(path, with_guess(told, name, [*declared] if key == "layer" else [*dies]))
 
 
 def _layer_of_die(
@@ -346,14 +342,13 @@ def _layer_of_die(
         thickness = _thickness(path, line, _called(section), text)
         return StackLayer(thickness, _known(path, line, rest[0], materials), kind == "source")
     if text not in declared:
-        hint = did_you_mean(text, declared)
         told = f"line {line}: {_called(section)}: expected the name of a layer that the file declares, found {text!r}"
-        raise InputFileError(path, f"{told} ({hint})" if hint else told)
+        raise InputFileError(path, with_guess(told, text, declared))
     return declared[text]._replace(source=kind == "source")
 
 
 def _thickness(path: Path, line: int, where: str, number: str) -> float:
-    """Of a layer, m."""
+    """The thickness of a layer, m."""
     if not LEAST < float(number) < MOST:
         raise InputFileError(path, f"line {line}: {where}: expected a thickness > 0 (um), found {number[:80]}")
     return float(number) * MICRO

@@ -1,5 +1,5 @@
 """Families of runs: one scenario with other parameters each time.
 
-`points` says which parameters a sweep takes, `points_of`; `runs` takes the runs, here or in worker processes; `table`
-keeps what came of them.
+`runs` takes the runs, here or in worker processes; `table` keeps what came of them; `gradients` has derivatives of a
+steady state's results. The parameters are those of `heatsim.scenario.sweep`.
 """

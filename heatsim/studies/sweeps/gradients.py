@@ -28,7 +28,7 @@ from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import SIZES, Result, parse_subject
-from heatsim.scenario.sweep_axes import Value
+from heatsim.scenario.sweep import Value
 from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import make_field
@@ -105,7 +105,7 @@ def find_gradient(
 
 
 def _adjoint(problem: Problem, solver: Balance, slopes: np.ndarray) -> np.ndarray:
-    """What a watt released in each cell adds to a result with these slopes by the temperature of each cell."""
+    """The derivative of a result by the power released in each cell; slopes: its derivatives by the temperatures."""
     solver.prepare(solver.inputs(0.0), np.inf)
     heat = solver.on_device(np.asarray(slopes, np.float64))
     found = solver.solve(heat, None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS)
@@ -297,13 +297,12 @@ def _number_of(scenario: Scenario, name: str) -> float:
     found: Any = scenario
     for part in name.split(".") if "." in name else ("parameters", name):
         try:
-            found = found[int(part)] if isinstance(found, (list, tuple)) else _entry(found, part)
+            if isinstance(found, (list, tuple)):
+                found = found[int(part)]
+            else:
+                found = found[part] if isinstance(found, Mapping) else getattr(found, part)
         except (KeyError, AttributeError, IndexError, ValueError):
             raise RequestError(f"{name}: is no parameter and no key of the scenario") from None
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         raise RequestError(f"{name}: expected a number, found {found!r}")
     return float(found)
-
-
-def _entry(table: Any, name: str) -> Any:
-    return table[name] if isinstance(table, Mapping) else getattr(table, name)

@@ -18,10 +18,10 @@ from typing import Any
 from heatsim.base.atomic import for_a_moment, write_atomically
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
 from heatsim.scenario import Scenario, load, load_again, loads
-from heatsim.scenario.sweep_axes import SweepAxis, Value, axes_of_file, axis_of_table, override_of
+from heatsim.scenario.language.toml.messages import did_you_mean
+from heatsim.scenario.sweep import Point, SweepAxis, Value, axes_of_file, axis_of_table, override_of, points_of
 from heatsim.simulation import run as runs
 from heatsim.store.folder import RunFolder, holds_nothing
-from heatsim.studies.sweeps.points import Point, points_of
 from heatsim.studies.sweeps.table import ERROR, PLAN, STATE, TABLE, Row, values_of, write_table
 
 ATTEMPTS = 3  # of a run whose worker dies
@@ -40,18 +40,18 @@ class SweepPlan:
     text: str | None = None
 
     def overrides_of(self, number: int) -> list[str]:
-        """Those of a run."""
+        """The overrides of a run, by its number."""
         return [*self.overrides, *(override_of(name, value) for name, value in self.points[number].items())]
 
     def load(self, number: int | None = None) -> Scenario:
-        """The scenario of a run, or that of all of them. Raises `ScenarioError`."""
+        """The scenario of a run, or the one that all runs vary. Raises `ScenarioError`."""
         overrides = self.overrides if number is None else self.overrides_of(number)
         if self.text is None:
             return load(self.scenario, overrides, trust=self.trust)
         return loads(self.text, None, overrides, trust=self.trust)
 
     def plan(self) -> dict[str, Any]:
-        """What `sweep.json` says."""
+        """The content of `sweep.json`."""
         plan = {"scenario": str(self.scenario), "overrides": list(self.overrides), "points": list(self.points)}
         return plan if self.text is None else {**plan, "text": self.text}
 
@@ -78,8 +78,6 @@ def make_sweep(
 
 def _require_known(path: Path, sweep: SweepPlan, known: Sequence[str]) -> None:
     """Raise for names that are no parameters: `--set` would only make new ones that nothing uses."""
-    from heatsim.scenario.language.toml.messages import did_you_mean
-
     for name in sweep.points[0]:
         if "." not in name and name not in known:
             hint = did_you_mean(name, known) or (f"known here: {', '.join(known)}" if known else "it has none")
@@ -260,8 +258,6 @@ def evaluate(
 
 
 def _require_results(scenario: Scenario, names: Sequence[str]) -> None:
-    from heatsim.scenario.language.toml.messages import did_you_mean
-
     known = [result.name for result in scenario.output.results]
     for name in names:
         if name not in known:

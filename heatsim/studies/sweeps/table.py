@@ -13,10 +13,9 @@ import numpy as np
 
 from heatsim.base.quantity import Quantity, with_powers
 from heatsim.errors import InputFileError
-from heatsim.scenario.sweep_axes import number_of, unit_of
+from heatsim.scenario.sweep import Point, number_of, unit_of
 from heatsim.store import tables
 from heatsim.store.tables import read_last_row
-from heatsim.studies.sweeps.points import Point
 
 if TYPE_CHECKING:
     import xarray
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 STATE, ERROR = "state", "error"
 PLAN, TABLE = "sweep.json", "sweep.csv"
+MAX_CURVES = 200  # in a picture
 
 
 def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
@@ -183,7 +183,8 @@ def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
         if not pairs:
             continue
         curves, keys = _styled(pairs, others, rows, value)
-        path = folder / "pictures" / f"{_file_name(value)}.png"
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in value.partition(" [")[0])
+        path = folder / "pictures" / f"{name}.png"
         path.parent.mkdir(exist_ok=True)
         left_out = f", the first {MAX_CURVES} of {len(curves)} curves" if len(curves) > MAX_CURVES else ""
         draw_charts(path, [Chart(axis, value, curves[:MAX_CURVES], keys=keys)], title, f"{value}{left_out}")
@@ -254,10 +255,3 @@ def _is_numeric(name: str, rows: Sequence[Mapping[str, str]]) -> bool:
 
 def _shown(text: str, numeric: bool) -> str:
     return f"{float(text):.4g}" if numeric else text
-
-
-MAX_CURVES = 200  # in a picture
-
-
-def _file_name(value: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in value.partition(" [")[0])

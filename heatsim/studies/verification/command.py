@@ -79,7 +79,7 @@ def _verify_all(
 
 
 def _device_name(device: str) -> str:
-    """What the runs are computed on. Raises NoGpuError where a GPU is demanded and missing."""
+    """The name of the device of the runs. Raises NoGpuError where a GPU is demanded and missing."""
     if device == "cuda":
         return device_selection.gpu_name()
     if device == "cpu":

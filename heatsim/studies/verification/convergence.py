@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
@@ -42,8 +42,8 @@ def run(scenario: Scenario, asked: dict[str, Any], tell: Tell) -> int:
     sought, exact = find_sought(scenario, asked["quantity"]), _expression(asked["exact"])
     kinds = _kinds(scenario, asked["refine"], tell)
     levels = asked["levels"] or (LEVELS if min(scenario.grid.cells) == 1 else LEVELS_IN_3D)
-    with _folder(asked["output"]) as folder:
-        studies = []
+    with nullcontext(asked["output"]) if asked["output"] else tempfile.TemporaryDirectory() as place:
+        studies, folder = [], Path(place)
         for kind in kinds:
             runs = list(_runs(scenario, _only(scenario, sought), kind, levels, folder, tell))
             studies.append(study(kind, runs, sought, exact if kind == "grid" else None))
@@ -53,7 +53,7 @@ def run(scenario: Scenario, asked: dict[str, Any], tell: Tell) -> int:
 
 
 def find_sought(scenario: Scenario, quantity: str) -> Sought:
-    """What "field", "probe NAME" or the name of a result says. Raises StudyError."""
+    """The subject of a study, from "field", "probe NAME" or the name of a result. Raises StudyError."""
     if quantity == "field":
         return Sought("field")
     word, _, name = quantity.partition(" ")
@@ -75,7 +75,7 @@ def _expression(text: str | None) -> Expression | None:
 
 
 def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
-    """What can be refined of what was asked for."""
+    """The kinds of refinement that are asked for and possible. Raises StudyError."""
     kinds: list[Refinement] = []
     time = scenario.time
     if refine in ("grid", "both"):
@@ -148,8 +148,8 @@ def _is_explicit(scenario: Scenario) -> bool:
 
 
 def _only(scenario: Scenario, sought: Sought) -> list[str]:
-    """Record the state at the end only, and what is sought: events on the way would cut steps short, by other shares on
-    each level."""
+    """Overrides by which a run records only its end and what is sought: events on the way would cut steps short, by
+    other shares on each level."""
     probes = [f'{{ name = "{each.name}", at = {list(each.at)}, count = 1 }}' for each in scenario.output.probes]
     found = ["output.snapshots={ count = 1 }", f"output.probes=[{', '.join(probes)}]"]
     found += [] if scenario.hotspots else ["output.slices=[]"]
@@ -190,12 +190,3 @@ def _summary(found: Study) -> str:
         return f"no order can be read in {where}: {found.reason}"
     limit = f"; the value goes to {found.limit:.8g}" if found.limit is not None else ""
     return f"observed order in {where}: {found.order:.2f}{limit}"
-
-
-@contextmanager
-def _folder(output: Path | None) -> Iterator[Path]:
-    if output is not None:
-        yield output
-        return
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)

@@ -38,10 +38,10 @@ class ValueCheck(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether all is within its tolerance; what is not a number is not."""
-        near = abs(self.error) <= self.tolerance
-        if self.order_asked is None:
+        near = bool(abs(self.error) <= self.tolerance)
+        if self.order_asked is None or not near:
             return near
-        return near and self.order is not None and abs(self.order - self.order_asked) <= self.order_tolerance
+        return self.order is not None and abs(self.order - self.order_asked) <= self.order_tolerance
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,6 @@ class VerificationProblem:
     exact: bool = False
 
 
-# Judges that several problems share.
-
 ExactField = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]  # of x, y, z in m and t in s
 
 
@@ -84,10 +82,9 @@ def field_judge(
     means: whether cells are judged by the means of `exact` over them, as runs start from means; else by its values at
     their centres.
     """
-    at_cells = _means_over_cells if means else _at_centres
 
     def judge(runs: Sequence[FinishedRun]) -> Judgement:
-        errors = [rms_over_volume(run.temperature - at_cells(exact, run), run.grid) for run in runs]
+        errors = [rms_over_volume(run.temperature - _at_cells(exact, run, means), run.grid) for run in runs]
         by_step = len({run.shortened for run in runs}) > 1
         spacings = [1.0 / run.shortened for run in runs] if by_step else grid_spacings(runs)
         found = observed_order(spacings, errors)
@@ -95,18 +92,16 @@ def field_judge(
         check = ValueCheck("RMS error of the field", 0.0, errors[-1], tolerance, unit, found, wanted)
         what = "step" if by_step else "cell size"
         panels = error_panels(spacings, errors, unit, order or 2.0, what)
-        return Judgement([check], [_profile(at_cells(exact, runs[-1]), runs[-1]), *panels])
+        return Judgement([check], [_profile(_at_cells(exact, runs[-1], means), runs[-1]), *panels])
 
     return judge
 
 
-def _at_centres(exact: ExactField, run: FinishedRun) -> np.ndarray:
-    x, y, z = run.points()
-    return np.broadcast_to(exact(x, y, z, run.time), run.temperature.shape)
-
-
-def _means_over_cells(exact: ExactField, run: FinishedRun) -> np.ndarray:
-    """By three points of Gauss along each axis, on a grid in Cartesian coordinates."""
+def _at_cells(exact: ExactField, run: FinishedRun, means: bool) -> np.ndarray:
+    """The values at the centres of cells; or their means, by three points of Gauss along each axis, on a grid in
+    Cartesian coordinates."""
+    if not means:
+        return np.broadcast_to(exact(*run.points(), run.time), run.temperature.shape)
     nodes, weights = np.polynomial.legendre.leggauss(3)
     mean = np.zeros(run.temperature.shape)
     halves = [np.diff(run.grid.faces(name)).reshape((-1, *(1,) * at)) / 2.0 for at, name in enumerate("xyz")]
@@ -154,11 +149,6 @@ def results_against_targets(targets: Sequence[float], results: Sequence[float], 
     )
 
 
-def value_errors(values: Sequence[float], target: float) -> list[float]:
-    """Distances from a target."""
-    return [abs(value - target) for value in values]
-
-
 def limit_judge(
     quantity: str,
     value: Callable[[FinishedRun], float],
@@ -174,7 +164,7 @@ def limit_judge(
     def judge(runs: Sequence[FinishedRun]) -> Judgement:
         found = [value(run) for run in runs]
         spacings = grid_spacings(runs)
-        errors = value_errors(found, exact)
+        errors = [abs(each - exact) for each in found]
         checks = [
             ValueCheck(f"{quantity}, published", published, found[-1], allowed, unit),
             ValueCheck(

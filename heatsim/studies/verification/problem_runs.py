@@ -10,6 +10,7 @@ from typing import Literal
 
 from heatsim.errors import HeatsimError
 from heatsim.scenario import Scenario, load
+from heatsim.scenario.material_library import shipped_folder
 from heatsim.studies.verification.finished import FinishedRun
 from heatsim.studies.verification.judgement import Judgement, ValueCheck, VerificationProblem
 from heatsim.studies.verification.refinement import RefinementLevel, overrides
@@ -31,11 +32,8 @@ class ProblemOutcome:
 
 
 def scenario_file(name: str) -> Path:
-    """Where the scenario of a problem is: beside the installed package, or in its repository."""
-    package = Path(__file__).parents[2]  # heatsim/
-    installed = package / "scenarios" / "verify"
-    folder = installed if installed.is_dir() else package.parent / "scenarios" / "verify"
-    return folder / f"{name}.toml"
+    """The scenario of a problem."""
+    return shipped_folder("verify") / f"{name}.toml"
 
 
 def verify_problem(problem: VerificationProblem, folder: Path, device: str, precision: str) -> ProblemOutcome:
@@ -67,7 +65,7 @@ def run_level(scenario: Scenario, level: RefinementLevel, folder: Path, device: 
 
 
 def ledger_check(runs: Sequence[FinishedRun], precision: str) -> ValueCheck:
-    """That no run made or lost energy."""
+    """The check that no run made or lost energy."""
     return ValueCheck(
         "energy ledger, relative", 0.0, max((run.ledger for run in runs), key=abs), MAX_LEDGER_RESIDUAL[precision]
     )

@@ -31,7 +31,7 @@ def steps(*factors: int) -> tuple[RefinementLevel, ...]:
 
 
 def overrides(scenario: Scenario, level: RefinementLevel) -> list[str]:
-    """What makes `scenario` that of a level, as for --set.
+    """Overrides, as for --set, that refine a scenario to a level.
 
     The error in time stays below that in space: an explicit step follows the stability limit, one that is given
     shrinks like the square of the spacing, and so does the tolerance of error control.
@@ -49,7 +49,7 @@ def overrides(scenario: Scenario, level: RefinementLevel) -> list[str]:
 
 
 def fix_integrator(scenario: Scenario) -> list[str]:
-    """What makes all runs of a study take one integrator, where the scenario leaves it open: explicit Euler."""
+    """Overrides that have all runs of a study take explicit Euler, where the scenario leaves the integrator open."""
     return ["time.integrator=euler"] if scenario.time.chosen is None else []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim.base.tables import Row, TableColumn, markdown, print_table, write_section
+from heatsim.base.tables import Row, TableColumn, markdown, number, print_table, write_section
 from heatsim.output.plots.comparisons import draw_panels
 from heatsim.output.plots.curve import ComparisonPanel
 from heatsim.studies.verification.judgement import ValueCheck, error_panels
@@ -19,63 +19,31 @@ if TYPE_CHECKING:
     from heatsim.studies.verification.study import Refinement, Study
 
 
-def _digits(key: str) -> TableColumn:
-    def show(row: Row) -> str:
-        return f"{row[key]:.6g}" if key in row else ""
-
-    return TableColumn(key, show)
-
-
-def _short(key: str) -> TableColumn:
-    def show(row: Row) -> str:
-        return f"{row[key]:.1e}" if key in row else ""
-
-    return TableColumn(key, show)
-
-
-def _order(row: Row) -> str:
-    return "" if row.get("order") is None else f"{row['order']:.2f}"
-
-
 COLUMNS = (
     TableColumn("problem", lambda row: str(row["problem"])),
     TableColumn("quantity", lambda row: str(row.get("quantity", ""))),
-    _digits("target"),
-    _digits("result"),
+    TableColumn("target", number("target", ".6g")),
+    TableColumn("result", number("result", ".6g")),
     TableColumn("unit", lambda row: str(row.get("unit", "")).replace("degC", "°C")),
-    _short("error"),
-    _short("allowed"),
-    TableColumn("order", _order),
+    TableColumn("error", number("error", ".1e")),
+    TableColumn("allowed", number("tolerance", ".1e")),
+    TableColumn("order", number("order", ".2f")),
     TableColumn("verdict", lambda row: str(row["verdict"])),
 )
 
 
 def rows(outcomes: Sequence[ProblemOutcome]) -> list[Row]:
     """A row for each check, or one for a problem that was not judged."""
-    return [row for outcome in outcomes for row in _rows(outcome)]
-
-
-def _rows(outcome: ProblemOutcome) -> list[Row]:
-    name = outcome.problem.name
-    if not outcome.judgement.checks:
-        failed = {"failed": True} if outcome.state == "failed" else {}
-        verdict = "FAILED" if failed else f"needs {outcome.reason}"
-        return [{"problem": name, "verdict": verdict, **failed}]
-    return [{"problem": name, **_row(check)} for check in outcome.judgement.checks]
-
-
-def _row(check: ValueCheck) -> Row:
-    row: Row = {
-        "quantity": check.quantity,
-        "target": check.target,
-        "result": check.result,
-        "unit": check.unit,
-        "error": check.error,
-        "allowed": check.tolerance,
-        "order": check.order,
-        "verdict": "pass" if check.passed else "FAILED",
-    }
-    return row if check.passed else {**row, "failed": True}
+    found: list[Row] = []
+    for outcome in outcomes:
+        name, failed = outcome.problem.name, {"verdict": "FAILED", "failed": True}
+        if not outcome.judgement.checks:
+            verdict = failed if outcome.state == "failed" else {"verdict": f"needs {outcome.reason}"}
+            found.append({"problem": name, **verdict})
+        for check in outcome.judgement.checks:
+            verdict = {"verdict": "pass"} if check.passed else failed
+            found.append({"problem": name, **check._asdict(), "error": check.error, **verdict})
+    return found
 
 
 def print_outcomes(outcomes: Sequence[ProblemOutcome]) -> None:
@@ -103,29 +71,26 @@ def count_in_words(outcomes: Sequence[ProblemOutcome]) -> str:
 
 def as_json(outcomes: Sequence[ProblemOutcome], device: str, precision: str) -> dict[str, Any]:
     """All that was found, fit for JSON: what is not finite is null."""
-    return {"device": device, "precision": precision, "problems": [_problem_json(outcome) for outcome in outcomes]}
-
-
-def _problem_json(outcome: ProblemOutcome) -> dict[str, Any]:
-    return {
-        "name": outcome.problem.name,
-        "title": outcome.title,
-        "source": outcome.problem.source,
-        "state": outcome.state,
-        "reason": outcome.reason,
-        "seconds": outcome.seconds,
-        "checks": [_check_json(check) for check in outcome.judgement.checks],
-    }
+    problems = [
+        {
+            "name": outcome.problem.name,
+            "title": outcome.title,
+            "source": outcome.problem.source,
+            "state": outcome.state,
+            "reason": outcome.reason,
+            "seconds": outcome.seconds,
+            "checks": [_check_json(check) for check in outcome.judgement.checks],
+        }
+        for outcome in outcomes
+    ]
+    return {"device": device, "precision": precision, "problems": problems}
 
 
 def _check_json(check: ValueCheck) -> dict[str, Any]:
     values = {**check._asdict(), "error": check.error, "passed": check.passed}
-    return {name: finite_or_none(value) for name, value in values.items()}
-
-
-def finite_or_none(value: Any) -> Any:
-    """A value as JSON can say it."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {
+        name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in values.items()
+    }
 
 
 # The figures of `heatsim verify` and `heatsim converge`.

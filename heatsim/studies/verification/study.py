@@ -36,13 +36,13 @@ ErrorPair = tuple[float, float]  # RMS over the volume, and largest; of a number
 
 
 class Sought(NamedTuple):
-    """What a study is about: the "field", or a "probe" or "result" of this name."""
+    """The subject of a study: the "field", or a "probe" or "result" of this name."""
 
     kind: Literal["field", "probe", "result"]
     name: str = ""
 
     def value(self, run: FinishedRun) -> float:
-        """That of a run. Raises StudyError where a result has none."""
+        """The value in a run. Raises StudyError where a result has none."""
         found = run.probe(self.name) if self.kind == "probe" else run.info["results"][self.name]
         if found is None:
             raise StudyError(f"--quantity {self.name}: the run in {run.path} has not come to it")
@@ -50,7 +50,7 @@ class Sought(NamedTuple):
 
 
 class StudyError(HeatsimError):
-    """What was asked for makes no sense for this scenario."""
+    """The study that was asked for makes no sense for this scenario."""
 
     exit_code = 2
 
@@ -84,7 +84,7 @@ class Study:
 
 
 def study(kind: Refinement, runs: Sequence[FinishedRun], sought: Sought, exact: Expression | None) -> Study:
-    """What runs tell of what is sought; `exact` is it in x, y, z and t."""
+    """Make the study of what is sought in runs; `exact`: the solution in x, y, z and t."""
     values = None if sought.kind == "field" else [sought.value(run) for run in runs]
     parts = [_part_compared(run, finer, exact) for run, finer in zip(runs, [*runs[1:], None], strict=True)]
     errors = _errors_of_fields(runs, exact, parts) if values is None else _errors_of_values(runs, values, sought, exact)
@@ -101,7 +101,8 @@ def study(kind: Refinement, runs: Sequence[FinishedRun], sought: Sought, exact: 
         order = log(before[0] / error[0]) / log(FACTOR) if before and error and falls else None
         rms_error, worst = map(abs, error) if error else (None, None)
         cells, steps, part = tuple(run.info["cells"]), int(run.info["steps"]), parts[number]
-        share = None if part is None or values else _share(part, run)
+        volume = volumes(run.grid)
+        share = None if part is None or values else float(volume[part].sum() / volume[run.solid].sum())
         rows.append(StudyRow(cells, spacings[number], steps, value, rms_error, worst, order, share))
     between = [row.order for row in rows if row.order is not None]
     reason = _reason(resolved, "differences" if exact is None else "errors")
@@ -134,11 +135,6 @@ def _part_compared(run: FinishedRun, finer: FinishedRun | None, exact: Expressio
     if not part.any():
         raise StudyError("no cell is solid on two grids: the body is thinner than the cells; begin with a finer grid")
     return part
-
-
-def _share(part: np.ndarray, run: FinishedRun) -> float:
-    volume = volumes(run.grid)
-    return float(volume[part].sum() / volume[run.solid].sum())
 
 
 def _errors_of_fields(

@@ -6,7 +6,6 @@ is computed with NumPy, or separated: written as a sum of products others(...) *
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, TypeAlias
@@ -32,7 +31,7 @@ from heatsim.scenario.language.expressions.parser import (
     to_text,
     variables,
 )
-from heatsim.scenario.language.expressions.time_bounds import Bounds, bounds
+from heatsim.scenario.language.expressions.time_bounds import Bounds, bounds, erf
 
 __all__ = ["Expression", "ExpressionError"]
 
@@ -114,7 +113,7 @@ class Expression:
         return bounds(self._tree, np.asarray(starts, np.float64), np.asarray(ends, np.float64))
 
     def jumps(self) -> list[Expression]:
-        """What in the expression is constant but for jumps: its comparisons of two values, and each floor()."""
+        """The parts of the expression that are constant but for jumps: comparisons of two values, and each floor()."""
         return [self._of(tree) for tree in [*(truth for truth, _ in comparisons(self._tree)), *floors(self._tree)]]
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
@@ -179,14 +178,6 @@ def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
 Values: TypeAlias = Mapping[str, NDArray[np.float64]]
 
 
-def _erf(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.fromiter(map(math.erf, u.ravel().data), np.float64, u.size).reshape(u.shape)
-
-
-def _step(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.heaviside(u, 1.0)
-
-
 _NUMPY: dict[str, Callable[..., Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -202,18 +193,15 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "abs": np.abs,
     "tanh": np.tanh,
-    "erf": _erf,
+    "erf": erf,
     "floor": np.floor,
-    "step": _step,
+    "step": lambda u: np.heaviside(u, 1.0),
 }
-_NUMPY_REDUCED: dict[str, np.ufunc] = {
-    "min": np.minimum,
-    "max": np.maximum,
-}
+_NUMPY_REDUCED: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum}
 
 
 def _and(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is undefined on the left is undefined; on the right only where the left does not decide."""
+    """An undefined left operand makes the result undefined; an undefined right one where the left does not decide."""
     return np.where(np.isnan(a), np.nan, np.where(a == 0.0, 0.0, np.where(np.isnan(b), np.nan, b != 0.0)))
 
 

@@ -139,7 +139,7 @@ def _quotient(a: Interval, b: Interval) -> Interval:
 
 
 def _power(a: Interval, n: float) -> Interval:
-    """To a whole power of at least 1."""
+    """An interval to a whole power of at least 1."""
     low, high = a
     if n % 2:
         return low**n, high**n

@@ -64,7 +64,7 @@ class NumberNode:
 
 @dataclass(frozen=True, slots=True)
 class VariableNode:
-    """One of x, y, z, t, T."""
+    """A variable: x, y, z, t or T."""
 
     name: str
 

@@ -9,6 +9,7 @@ Rounding of a last digit is not accounted for: nobody cuts so far, but to find o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
@@ -106,10 +107,6 @@ def _negative(a: Bounds) -> Bounds:
     return Bounds(-a.high, -a.low, -a.greatest_slope, -a.least_slope)
 
 
-def _subtract(a: Bounds, b: Bounds) -> Bounds:
-    return _add(a, _negative(b))
-
-
 def _multiply(a: Bounds, b: Bounds) -> Bounds:
     one = _times(a.low, a.high, b.least_slope, b.greatest_slope)
     other = _times(b.low, b.high, a.least_slope, a.greatest_slope)
@@ -144,10 +141,6 @@ def _power(a: Bounds, exponent: float) -> Bounds:
     return _where((a.low > 0.0) if exponent < 0.0 else (a.low >= 0.0), found, _unknown(a))
 
 
-def _general_power(a: Bounds, b: Bounds) -> Bounds:
-    return _where(a.low > 0.0, _EXP(_multiply(b, _LOG(a))), _unknown(a))
-
-
 # --- functions of one value, by the bounds of their slope
 
 
@@ -171,15 +164,14 @@ def _bell(slope: Callable[[Floats], Floats]) -> Callable[[Floats, Floats], tuple
     return of
 
 
-def _erf(u: Floats) -> Floats:
-    from math import erf
-
-    return np.fromiter(map(erf, u.tolist()), np.float64, u.size)
+def erf(u: Floats) -> Floats:
+    """The error function of an array, which NumPy does not have."""
+    return np.fromiter(map(math.erf, u.ravel().data), np.float64, u.size).reshape(u.shape)
 
 
 _EXP = _rising(np.exp, lambda low, high: (np.exp(low), np.exp(high)))
 _TANH = _rising(np.tanh, _bell(lambda u: 1.0 - np.tanh(u) ** 2))
-_ERF = _rising(_erf, _bell(lambda u: 2.0 / np.sqrt(np.pi) * np.exp(-u * u)))
+_ERF = _rising(erf, _bell(lambda u: 2.0 / np.sqrt(np.pi) * np.exp(-u * u)))
 
 
 def _LOG(a: Bounds) -> Bounds:
@@ -233,14 +225,6 @@ def _abs(a: Bounds) -> Bounds:
     )
 
 
-def _floor(a: Bounds) -> Bounds:
-    return _jumping(np.floor(a.low), np.floor(a.high))
-
-
-def _step(a: Bounds) -> Bounds:
-    return _jumping((a.low >= 0.0).astype(float), (a.high >= 0.0).astype(float))
-
-
 def _jumping(low: Floats, high: Floats) -> Bounds:
     slope = np.where(low == high, 0.0, np.inf)
     return Bounds(low, high, -slope, slope)
@@ -250,10 +234,6 @@ def _lower(a: Bounds, b: Bounds) -> Bounds:
     slopes = np.minimum(a.least_slope, b.least_slope), np.maximum(a.greatest_slope, b.greatest_slope)
     either = Bounds(np.minimum(a.low, b.low), np.minimum(a.high, b.high), *slopes)
     return _where(a.high <= b.low, a, _where(b.high <= a.low, b, either))
-
-
-def _upper(a: Bounds, b: Bounds) -> Bounds:
-    return _negative(_lower(_negative(a), _negative(b)))
 
 
 # --- conditions: 0, 1, or between where both occur
@@ -308,10 +288,10 @@ def _where(condition: Any, a: Bounds, b: Bounds) -> Bounds:
 
 _FUNCTIONS: dict[str, Callable[..., Bounds]] = {
     "+": _add,
-    "-": _subtract,
+    "-": lambda a, b: _add(a, _negative(b)),
     "*": _multiply,
     "/": _divide,
-    "**": _general_power,
+    "**": lambda a, b: _where(a.low > 0.0, _EXP(_multiply(b, _LOG(a))), _unknown(a)),
     "negative": _negative,
     "sin": _sin,
     "cos": _cos,
@@ -322,8 +302,13 @@ _FUNCTIONS: dict[str, Callable[..., Bounds]] = {
     "abs": _abs,
     "tanh": _TANH,
     "erf": _ERF,
-    "floor": _floor,
-    "step": _step,
+    "floor": lambda a: _jumping(np.floor(a.low), np.floor(a.high)),
+    "step": lambda a: _jumping((a.low >= 0.0).astype(float), (a.high >= 0.0).astype(float)),
     "not": _not,
 }
-_REDUCED: dict[str, Callable[[Bounds, Bounds], Bounds]] = {"min": _lower, "max": _upper, "and": _both, "or": _either}
+_REDUCED: dict[str, Callable[[Bounds, Bounds], Bounds]] = {
+    "min": _lower,
+    "max": lambda a, b: _negative(_lower(_negative(a), _negative(b))),
+    "and": _both,
+    "or": _either,
+}

@@ -51,19 +51,19 @@ class TimeSeries(Expression):
         return low, high
 
     def split_time(self) -> list[tuple[Expression | None, Expression | None]]:
-        """It depends on time alone."""
+        """The series itself as the factor in time: a series depends on time alone."""
         return [(None, self)]
 
     def split_temperature(self) -> tuple[Expression | None, Expression | None]:
-        """It does not depend on temperature."""
+        """The series itself as the factor without T: a series does not depend on temperature."""
         return self, None
 
     def jumps(self) -> list[Expression]:
-        """None."""
+        """No jumps: straight lines lie between the rows."""
         return []
 
     def comparisons(self) -> list[tuple[Expression, Expression]]:
-        """None: it has no jumps."""
+        """No comparisons: a series has no jumps."""
         return []
 
 

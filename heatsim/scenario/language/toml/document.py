@@ -105,7 +105,7 @@ def require_text(text: str, path: Path) -> None:
 
 
 def _syntax_issue(error: tomllib.TOMLDecodeError, text: str, positions: Mapping[Key, Position], file: str) -> Issue:
-    """What is wrong in plain words, where it is a key that is given twice or a character that only looks right."""
+    """The error of the parser as an issue; in plain words for a key that is given twice, and a look-alike character."""
     message = re.sub(r" \(at .*\)$", "", str(error))
     if match := re.search(r"\(at line (\d+), column (\d+)\)$", str(error)):
         line, column = int(match[1]), int(match[2])

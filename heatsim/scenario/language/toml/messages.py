@@ -103,3 +103,9 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     near = [name for name in SYMBOLS.get(word, ()) if name in names]
     near = near or difflib.get_close_matches(word[: 2 * MAX_QUOTED_CHARACTERS], names, n=1, cutoff=0.6)
     return f"did you mean {quote(near[0])}?" if near else ""
+
+
+def with_guess(message: str, word: object, known: Iterable[str]) -> str:
+    """Return the message, with `did you mean "copper"?` in brackets where a known word is near."""
+    hint = did_you_mean(word, known)
+    return f"{message} ({hint})" if hint else message

@@ -87,7 +87,7 @@ def split_key(text: str) -> list[str] | None:
 
 
 class _Scanner:
-    """A recursive descent over the text; recursion ends at DEEPEST, as every level lengthens the key path."""
+    """A recursive descent over the text; recursion ends at MAX_NESTING, as every level lengthens the key path."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -232,13 +232,8 @@ def _unquoted(part: str) -> str:
 
 def key_text(key: Key) -> str:
     """Write a key path as for --set: `sources.0.power`, `materials."steel 304".density`."""
-    return ".".join(_part_text(part) for part in key)
-
-
-def _part_text(part: str | int) -> str:
-    if isinstance(part, int) or re.fullmatch("[A-Za-z0-9_-]+", part):
-        return shorten(str(part))
-    return quote(part)
+    plain = re.compile("[A-Za-z0-9_-]+")
+    return ".".join(shorten(part) if plain.fullmatch(part) else quote(part) for part in map(str, key))
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,62 @@
-"""ISO 10211:2017, Thermal bridges in building construction, Annex C: cases 1 to 4.
+"""Problems of standards, with published answers: ISO 10211 and benchmarks of NAFEMS.
 
-Temperatures on surfaces and between materials follow from the cells on both sides, through the resistances of half a
-cell.
+Temperatures on surfaces and between materials follow from those of the cells on both sides. Half a cell lies between a
+centre and its face, with the resistance R_half = h/(2 k), and beyond the face the surface resistance R_s to an ambient:
+
+    centre --- R_half --- surface --- R_s --- ambient
+
+Towards an edge, where surfaces meet, the temperature of a surface is known half a cell from it only. Straight on from
+the last two faces it is found on the edge itself, and so along both axes in a corner. Where the solid fills more than
+half of the space around an edge, the gradient is singular there: this converges slowly, and is extrapolated over grids.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from heatsim.output.plots.curve import ComparisonPanel, Curve
-from heatsim.studies.verification.exact.steady import rectangle_heated_side
+from heatsim.studies.verification.exact import radiating_end, rectangle_heated_side, slab_sinusoidal_face
 from heatsim.studies.verification.finished import FinishedRun, grid_spacings
 from heatsim.studies.verification.judgement import (
     Judgement,
     ValueCheck,
     VerificationProblem,
     error_panels,
+    limit_judge,
     results_against_targets,
 )
 from heatsim.studies.verification.order import extrapolate_to_limit, observed_order
 from heatsim.studies.verification.refinement import grids
-from heatsim.studies.verification.surfaces import extrapolate_to_corner, extrapolate_to_edge, surface_temperature
 
-SOURCE = "ISO 10211:2017, Annex C"
+SurfaceValues = TypeVar("SurfaceValues", float, np.ndarray)
+ISO_10211 = "ISO 10211:2017, Annex C"
+NAFEMS = "The Standard NAFEMS Benchmarks, TNSB Rev. 3, 1990"
+
+
+def surface_temperature(centre: SurfaceValues, half: float, resistance: float, ambient: float) -> SurfaceValues:
+    """Temperature of a surface in the middle of a cell's face; `half` and `resistance` in m2 K/W."""
+    return (centre * resistance + ambient * half) / (resistance + half)
+
+
+def extrapolate_to_edge(first: SurfaceValues, second: SurfaceValues) -> SurfaceValues:
+    """Value on an edge from those half a cell and one and a half cells from it."""
+    return 1.5 * first - 0.5 * second
+
+
+def extrapolate_to_corner(faces: np.ndarray) -> float:
+    """Temperature of a corner from those in the middle of faces, (2, 2) or more, of which [0, 0] is next to it."""
+    along = extrapolate_to_edge(faces[0], faces[1])
+    return float(extrapolate_to_edge(along[0], along[1]))
+
+
+# --- ISO 10211:2017, Thermal bridges in building construction, Annex C, case 1: a square column
+
+
 X = (0.1, 0.2, 0.3, 0.4)
 PUBLISHED = {  # y in m: temperatures at X in degC
     0.7: (9.7, 13.4, 14.7, 15.1),
@@ -45,14 +75,10 @@ def exact_column() -> np.ndarray:
     return 20.0 * np.concatenate(rows)
 
 
-def _at_points(run: FinishedRun) -> np.ndarray:
-    return np.array([run.probe(f"x {x} y {y}") for y in PUBLISHED for x in X])
-
-
 def judge_column(runs: Sequence[FinishedRun]) -> Judgement:
     """All 28 points within 0.1 degC of the standard, on the coarsest grid already, and near the exact series."""
     published, exact = np.concatenate([np.array(row) for row in PUBLISHED.values()]), exact_column()
-    found = [_at_points(run) for run in runs]
+    found = [np.array([run.probe(f"x {x} y {y}") for y in PUBLISHED for x in X]) for run in runs]
     errors = [float(np.sqrt(np.mean((values - exact) ** 2))) for values in found]
     spacings = grid_spacings(runs)
     checks = [
@@ -221,20 +247,73 @@ def _judge_balcony(runs: Sequence[FinishedRun]) -> Judgement:
     for place, (name, target) in enumerate(CORNERS.items()):
         series.append([pair[place] for pair in corners])
         checks.append(ValueCheck(name, target, extrapolate_to_limit(series[-1], 2.0), 0.05, "degC"))
-    return Judgement(checks, _balcony_panels(runs, series))
+    limit = extrapolate_to_limit(series[3], 2.0)  # of the coldest corner of the lower room
+    away = [abs(value - limit) for value in series[3]]
+    return Judgement(checks, error_panels(grid_spacings(runs), away, "K", 1.0, "cell size", "distance"))
 
 
-def _balcony_panels(runs: Sequence[FinishedRun], series: Sequence[Sequence[float]]) -> list[ComparisonPanel]:
-    """How the coldest corner of the lower room approaches its limit."""
-    limit = extrapolate_to_limit(series[3], 2.0)
-    return error_panels(
-        grid_spacings(runs), [abs(value - limit) for value in series[3]], "K", 1.0, "cell size", "distance"
-    )
-
-
-PROBLEMS = (
-    VerificationProblem("iso-10211-1", f"{SOURCE}, case 1", judge_column, grids(1, 2, 4)),
-    VerificationProblem("iso-10211-3", f"{SOURCE}, case 3", _judge_balcony, grids(1, 2, 4), quick=False),
-    VerificationProblem("iso-10211-2", f"{SOURCE}, case 2", _judge_facade, grids(1, 2, 4)),
-    VerificationProblem("iso-10211-4", f"{SOURCE}, case 4", _judge_bar, grids(1, 2, 4), quick=False),
+_ISO_10211_PROBLEMS = (
+    VerificationProblem("iso-10211-1", f"{ISO_10211}, case 1", judge_column, grids(1, 2, 4)),
+    VerificationProblem("iso-10211-3", f"{ISO_10211}, case 3", _judge_balcony, grids(1, 2, 4), quick=False),
+    VerificationProblem("iso-10211-2", f"{ISO_10211}, case 2", _judge_facade, grids(1, 2, 4)),
+    VerificationProblem("iso-10211-4", f"{ISO_10211}, case 4", _judge_bar, grids(1, 2, 4), quick=False),
 )
+
+
+# --- NAFEMS T2, T3 and T4
+
+
+T3_PROBE = "0.08 m"
+
+
+def t3(t: float) -> float:
+    """Exact temperature 0.08 m from the cold end, degC."""
+    diffusivity = 35.0 / (7200.0 * 440.5)
+    return float(100.0 * slab_sinusoidal_face(np.array(0.08), t, 0.1, diffusivity, math.pi / 40.0))
+
+
+def _judge_t3(runs: Sequence[FinishedRun]) -> Judgement:
+    found = [run.probe(T3_PROBE) for run in runs]
+    order = observed_order(grid_spacings(runs), [abs(each - t3(32.0)) for each in found])
+    checks = [
+        ValueCheck("T(0.08 m, 32 s), published", 36.60, found[-1], 0.05, "degC"),
+        ValueCheck("T(0.08 m, 32 s), exact", t3(32.0), found[-1], 0.01, "degC", order, 2.0),
+    ]
+    times, fine = runs[-1].probes["time"], np.linspace(0.0, 32.0, 200)
+    exact = Curve("exact", fine, np.array([t3(t) for t in fine]))
+    curves = [exact, Curve("heatsim", times, runs[-1].probes[T3_PROBE], line=False)]
+    return Judgement(checks, [ComparisonPanel("t (s)", "temperature at 0.08 m (°C)", curves)])
+
+
+def point_e(run: FinishedRun) -> float:
+    """T4: the temperature of the right side 0.2 m above the lower one, halfway between two rows of cells."""
+    above = round(0.2 / run.grid.spacing[1])
+    beside = 0.5 * (run.temperature[0, above - 1, -1] + run.temperature[0, above, -1])
+    return float(surface_temperature(beside, 0.5 * run.grid.spacing[0] / 52.0, 1.0 / 750.0, 0.0))
+
+
+def radiating_surface(run: FinishedRun) -> float:
+    """T2: the temperature of the end that radiates, half a cell beyond the last centre."""
+    return radiating_end(0.5 * run.grid.spacing[0], 55.563, 0.98, float(run.temperature[0, 0, -1]), 300.0)
+
+
+_RATIO = 750.0 / 52.0  # of T4: coefficient/conductivity, 1/m
+_T2 = radiating_end(0.1, 55.563, 0.98, 1000.0, 300.0)
+_T4 = 100.0 * rectangle_heated_side(np.array([0.6]), np.array([0.2]), (0.6, 1.0), (0.0, _RATIO), _RATIO)
+
+_NAFEMS_PROBLEMS = (
+    VerificationProblem(
+        "nafems-t2",
+        f"{NAFEMS}, T2",
+        limit_judge("T of the radiating end", radiating_surface, 926.97, 0.1, _T2, 1e-3, "K"),
+    ),
+    VerificationProblem("nafems-t3", f"{NAFEMS}, T3", _judge_t3, grids(1, 2, 4)),
+    VerificationProblem(
+        "nafems-t4",
+        f"{NAFEMS}, T4",
+        limit_judge("T at (0.6, 0.2) m", point_e, 18.25, 0.1, float(_T4[0]), 0.05, "degC", 2.0),
+        grids(1, 2, 4),
+    ),
+)
+
+PROBLEMS = (*_ISO_10211_PROBLEMS, *_NAFEMS_PROBLEMS)
