@@ -33,8 +33,8 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
     With --field, --axis, --at or --minus-... the plane goes through the snapshots, one frame each. The colours have one
     range over all times.
     """
-    from heatsim.output.pictures.closing import MOVIE_DPI
     from heatsim.output.pictures.movie import make_movie
+    from heatsim.output.pictures.options import MOVIE_DPI
     from heatsim.store.folder import RunFolder
 
     opened = RunFolder.open(folder)

@@ -138,9 +138,9 @@ class PlotRequest:
 
     def draw_line(self) -> None:
         """Draw profiles between two points."""
+        from heatsim.output.pictures.charts import Chart, draw_charts
         from heatsim.output.pictures.planes import line_curves
-        from heatsim.output.plots.charts import Chart, draw_charts
-        from heatsim.output.plots.units import format_length, length_unit, value_label
+        from heatsim.output.pictures.units import format_length, length_unit, value_label
 
         reader = open_reader(self.folder, self.asked["field"])
         field, ends = self.asked["field"] or reader.quantity.name, self.asked["line"]
@@ -157,8 +157,8 @@ class PlotRequest:
 
     def draw_tables(self, names: tuple[str, ...]) -> None:
         """Draw tables over time."""
+        from heatsim.output.pictures.charts import draw_charts
         from heatsim.output.pictures.tables import table_charts
-        from heatsim.output.plots.charts import draw_charts
 
         title = str(self.folder.read_info().get("title") or "A run")
         drawings = [(name, table_charts(self.folder, name, self.asked["log"])) for name in names]
@@ -247,7 +247,7 @@ def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     for message in reader.skipped:
         warn(message)
     if field and field not in reader.fields and vector_name(reader, field) is not None:
-        from heatsim.output.pictures.vectors import add_vector
+        from heatsim.output.pictures.planes import add_vector
 
         add_vector(reader, field)
     return reader

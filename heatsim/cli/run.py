@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from heatsim.cli.options import (
 from heatsim.cli.ranks import over_ranks
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
 from heatsim.errors import NothingLeftError
+from heatsim.output.pictures import import_drawing
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -110,8 +110,9 @@ def run_to_its_end(
 
     seconds = None if max_time is None else seconds_of(max_time)
     if scenario.output.slices:
-        # No daemon: one that is in C++ code when Python ends takes the process down with it, and its exit code.
-        Thread(target=_import_plots).start()
+        # While kernels are compiled, a second core has time for it. No daemon: one that is in C++ code when Python ends
+        # takes the process down with it, and its exit code.
+        Thread(target=import_drawing).start()
     prepare_process()
     try:
         with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:
@@ -158,14 +159,6 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
         click.echo(summary.format_estimate(numbers))
     if resolved and not as_json:
         click.echo(f"\n{problem.scenario.to_toml()}")
-
-
-def _import_plots() -> None:
-    """Import what draws: while kernels are compiled, a second core has time for it."""
-    from heatsim.output.plots import docstrings
-
-    docstrings.leave_out()
-    import_module("heatsim.output.plots.slices")
 
 
 # How the process that a command runs in takes memory from the system.

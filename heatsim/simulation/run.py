@@ -20,7 +20,7 @@ from heatsim.base.atomic import write_atomically
 from heatsim.base.quantity import Quantity
 from heatsim.base.shown import Shown
 from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.output.pictures.closing import draw_closing_pictures
+from heatsim.output.pictures.options import draw_closing_pictures
 from heatsim.output.recorders import TABLES, make_recorders
 from heatsim.output.recorders.timings import Timings
 from heatsim.output.recorders.writer import Writer
@@ -82,7 +82,7 @@ class Run(Shown):
 
     def picture(self) -> bytes | None:
         """The overview of the run, where it has snapshots."""
-        from heatsim.output.pictures.closing import overview_picture
+        from heatsim.output.pictures.options import overview_picture
 
         try:
             return overview_picture(RunFolder.open(self.path))

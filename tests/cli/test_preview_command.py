@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from helpers.commands import BLOCK, Invoke
 
+from heatsim.output.pictures.outside_view import _widened_layers
 from heatsim.output.pictures.preview import _heated_cells, _kept_cells, _section, _unplaced_sources
-from heatsim.output.plots.outside_view import _widened_layers
-from heatsim.output.plots.preview import thin_layers
+from heatsim.output.pictures.sections import thin_layers
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
 

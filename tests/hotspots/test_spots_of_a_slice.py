@@ -11,8 +11,8 @@ from PIL import Image
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
 from heatsim.output.pictures.frames import downsample_plane, draw_frames
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.slices import HotspotMark, draw_hotspots, draw_slice, pixels
 from heatsim.output.recorders.hotspots import search_slices
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder

@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.output.pictures.options import PictureOptions
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.plane_view import Arrows, Faces, PlaneMaterials, extent_faces
+from heatsim.output.pictures.slices import PlaneOverlay, draw_slice, pixels
+from heatsim.output.pictures.units import axis_symbol, format_length, format_time, unit_symbol
 from heatsim.problem.shapes.floorplans import ChipPlan, places_in_blocks, read_plan
+from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_centres, read_geometry_plane, unsolved_names
-
-if TYPE_CHECKING:
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.planes import Arrows, Faces, PlaneMaterials
-    from heatsim.output.plots.slices import PlaneOverlay
-    from heatsim.store.folder import RunFolder
 
 Tell = Callable[[str], None]
 SMALL_PART = 0.25  # of a plane: of a body that takes less, pictures show the body
@@ -40,8 +39,6 @@ def draw_frames(
 
     Raises `OSError`; `InputFileError` where no frame can be read.
     """
-    from heatsim.output.plots.slices import draw_slice
-
     readable = _read_frames(folder.slice_frame_paths(name), tell)
     shown: SliceFrame | None = None
     materials = None
@@ -99,9 +96,6 @@ def plane_style(
     options: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> PlaneStyle:
     """How a frame is drawn; limits: of the colour scale, left out those of the frame."""
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.units import axis_symbol
-
     vertical, horizontal = (axis_symbol(axis, frame.coordinates) for axis in frame.axes)
     label = frame.name.replace("_", " ").capitalize()
     return PlaneStyle(
@@ -120,15 +114,11 @@ def plane_style(
 
 def time_text(time: float, whole: float) -> str:
     """A time as a subtitle has it, in the unit that suits the time `whole`, s."""
-    from heatsim.output.plots.units import format_time
-
     return "steady state" if np.isinf(time) else f"t = {format_time(time, whole)}"
 
 
 def plane_subtitle(frame: SliceFrame, field: np.ndarray, whole: float) -> str:
     """Time, place, and the range of what is seen: a frame that is dark beside others has numbers, too."""
-    from heatsim.output.plots.units import unit_symbol
-
     text = f"{time_text(frame.time, whole)}{position_text(frame)}"
     seen = field[np.isfinite(field)]
     if frame.unit not in ("K", "degC") or not seen.size:
@@ -140,8 +130,6 @@ def plane_subtitle(frame: SliceFrame, field: np.ndarray, whole: float) -> str:
 
 def position_text(frame: SliceFrame) -> str:
     """The place of a slice as the end of a subtitle; nothing for the half plane of cylindrical coordinates."""
-    from heatsim.output.plots.units import axis_symbol, format_length
-
     if (frame.coordinates, frame.normal) == ("cylindrical", "y"):
         return ""
     return f",  {axis_symbol(frame.normal, frame.coordinates)} = {format_length(frame.position)}"
@@ -150,8 +138,6 @@ def position_text(frame: SliceFrame) -> str:
 def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = False) -> PlaneMaterials | None:
     """The materials of the cells of a plane; None where all cells of the run are of one material. jumps: whether values
     jump between any two materials, as a heat flux does, and not at contacts alone."""
-    from heatsim.output.plots.planes import PlaneMaterials
-
     if not folder.geometry.is_file():
         return None
     ids, names = read_geometry_plane(folder.geometry, axis, place)
@@ -200,9 +186,6 @@ def fit_to_page(
     """What is drawn of a frame: the frame cropped, to what is solved if that is a small part; its field and faces on no
     more cells than there are pixels; and the materials and arrows of these cells. Raises RequestError for a crop beside
     the plane."""
-    from heatsim.output.plots.planes import PlaneMaterials
-    from heatsim.output.plots.slices import PlaneOverlay, pixels
-
     cells = tuple(slice(0, n) for n in frame.field.shape)
     crop = options.crop or (None if materials is None else _small_body(frame, materials.void))
     if crop is not None:
@@ -229,8 +212,6 @@ def fit_to_page(
 def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, float, float] | None:
     """Left, right, bottom and top around what is solved, m, with a margin; None if that is no small part of the
     plane."""
-    from heatsim.output.plots.planes import extent_faces
-
     faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
     ends = []
     for axis, places in enumerate(faces):
@@ -248,8 +229,6 @@ def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, floa
 
 def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -> tuple[slice, slice]:
     """The rows and columns that a crop touches."""
-    from heatsim.output.plots.planes import extent_faces
-
     found = []
     faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
     for axis, places, (low, high) in zip(frame.axes, faces, (crop[2:], crop[:2]), strict=True):
@@ -264,8 +243,6 @@ def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -
 
 
 def _cut(frame: SliceFrame, cells: tuple[slice, slice]) -> SliceFrame:
-    from heatsim.output.plots.planes import extent_faces
-
     faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
     y, x = (places[part.start : part.stop + 1] for places, part in zip(faces, cells, strict=True))
     extent = float(x[0]), float(x[-1]), float(y[0]), float(y[-1])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid, cell_index
 from heatsim.errors import InputFileError, RequestError
+from heatsim.output.pictures.curve import Curve
 from heatsim.output.pictures.frames import (
     Tell,
     fit_to_page,
@@ -21,14 +21,15 @@ from heatsim.output.pictures.frames import (
     time_text,
 )
 from heatsim.output.pictures.options import PictureOptions
-from heatsim.store.field_reader import Block, FieldReader, SnapshotHeader
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.plane_view import Arrows, PlaneMaterials
+from heatsim.output.pictures.slices import draw_slice
+from heatsim.output.pictures.units import scaled_unit
+from heatsim.problem import build_problem
+from heatsim.scenario import load
+from heatsim.store.field_reader import Block, FieldInfo, FieldReader, SnapshotHeader
 from heatsim.store.slice_frames import SliceFrame
 from heatsim.store.snapshots import read_geometry_block, unsolved_names
-
-if TYPE_CHECKING:
-    from heatsim.output.plots.curve import Curve
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.planes import Arrows, PlaneMaterials
 
 Point = tuple[float, float, float]
 VECTORS = ("heat_flux", "gradient")
@@ -184,8 +185,6 @@ def draw_planes(
 
     Raises OSError; InputFileError where none can be read.
     """
-    from heatsim.output.plots.slices import draw_slice
-
     materials = plane_materials(source.reader.folder, source.axis, source.position, source.jumps)
     readable = list(_survey(source, snapshots, materials, tell))
     limits = _limits(source, [extremes for _, _, extremes in readable], options)
@@ -251,8 +250,6 @@ def _colours_of(limits: tuple[float, float]) -> str:
 
 def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:
     """A field and its style in a unit whose numbers have few digits; temperatures stay as they are."""
-    from heatsim.output.plots.units import scaled_unit
-
     limits = style.limits
     if style.unit in ("K", "degC") or limits is None:
         return field, style
@@ -278,8 +275,6 @@ def line_curves(
 
     Raises RequestError for a point outside the box, or a field that there is not; InputFileError.
     """
-    from heatsim.output.plots.curve import Curve
-
     reader.require(field)
     grid = reader.grid
     start, end = (np.array(point) for point in ends)
@@ -326,3 +321,32 @@ def _void_cells(reader: FieldReader, block: Block, at: tuple[np.ndarray, ...]) -
         return np.zeros(len(at[0]), bool)
     ids, names = read_geometry_block(geometry, block)
     return np.asarray(np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]])
+
+
+_MOST_CELLS = 2**24  # a gigabyte of components
+_FIELDS = {"heat_flux": FieldInfo("W m-2", "heat flux"), "gradient": FieldInfo("K m-1", "temperature gradient")}
+
+
+def add_vector(reader: FieldReader, field: str) -> None:
+    """Add a vector to the fields of a run, if `field` names it or one of its components and the snapshots do not hold
+    it. It is the one that the run would have kept: across contacts, boundary faces and ambients.
+
+    Raises RequestError where the grid is too large for this; `ScenarioError` if the scenario's files are gone.
+    """
+    solved = reader.quantity
+    own = vector_name(reader, field)
+    if own is None or any(each.startswith(own) for each in reader.fields):
+        return
+    name = solved.internal_field_name(own)
+    if reader.grid.cells > _MOST_CELLS:
+        raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
+    problem = build_problem(load(reader.folder.scenario))
+    letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
+    names = [f"{own}_{letter}" if letter else "" for letter in letters]
+
+    def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
+        both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)
+        return {key: values for key, values in zip(names, both[name == "gradient"], strict=True) if key}
+
+    unit, long_name = solved.in_own_unit(_FIELDS[name].unit), solved.in_own_words(_FIELDS[name].long_name)
+    reader.add_derived({key: FieldInfo(unit, f"{long_name} along {key[-1]}") for key in names if key}, derive)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.base.quantity import Quantity
 from heatsim.errors import RequestError
+from heatsim.output.pictures.charts import Chart
+from heatsim.output.pictures.curve import Curve
+from heatsim.output.pictures.units import length_unit, scaled_unit, time_unit, value_label
+from heatsim.store.folder import RunFolder
 from heatsim.store.tables import read_table
-
-if TYPE_CHECKING:
-    from heatsim.base.quantity import Quantity
-    from heatsim.output.plots.charts import Chart
-    from heatsim.store.folder import RunFolder
 
 _STATISTICS = {"min": "Lowest temperature", "max": "Highest temperature", "mean": "Mean temperature"}
 _COLUMN = re.compile(r"(?P<name>.*) \[(?P<unit>[^\]]*)\]")
@@ -63,10 +63,6 @@ def _group(table: str, column: RecordedColumn, solved: Quantity) -> tuple[str, s
 
 
 def _chart(time: np.ndarray, label: str, unit: str, members: list[RecordedColumn], log: bool) -> Chart:
-    from heatsim.output.plots.charts import Chart
-    from heatsim.output.plots.curve import Curve
-    from heatsim.output.plots.units import length_unit, scaled_unit, time_unit, value_label
-
     shown = time > 0 if log else np.isfinite(time)
     scale, symbol = (1.0, "s") if log else time_unit(float(time[np.isfinite(time)].max()))
     largest = max(float(np.nanmax(np.abs(member.values))) for member in members)

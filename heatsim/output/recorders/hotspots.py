@@ -10,7 +10,6 @@ import numpy as np
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
 from heatsim.output.hotspots import Spot, find_spots
-from heatsim.output.pictures.frames import downsample_plane, plane_style, position_text, time_text
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
@@ -116,7 +115,8 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
-    from heatsim.output.plots.slices import HotspotMark, draw_hotspots, pixels
+    from heatsim.output.pictures.frames import downsample_plane, plane_style, position_text, time_text
+    from heatsim.output.pictures.slices import HotspotMark, draw_hotspots, pixels
 
     vertical, horizontal = frame.axes
     marks = [HotspotMark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]

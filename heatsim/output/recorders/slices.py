@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from heatsim.base.grid import AXES, cell_index
-from heatsim.output.pictures.frames import draw_frames
 from heatsim.output.pictures.options import picture_options
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
@@ -33,7 +32,7 @@ class SliceRecorder:
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
         with writer.room() as submit:  # matplotlib takes its time; now is when it is free
-            submit(lambda: import_module("heatsim.output.plots.slices"))
+            submit(lambda: import_module("heatsim.output.pictures.frames"))
 
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
@@ -75,7 +74,12 @@ class SliceRecorder:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
             with self._writer.room() as submit:
-                submit(lambda: draw_frames(self._folder, self._wanted.name, self._options))
+                submit(self._draw)
+
+    def _draw(self) -> None:
+        from heatsim.output.pictures.frames import draw_frames
+
+        draw_frames(self._folder, self._wanted.name, self._options)
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.exact.steady import rectangle_heated_side
 from heatsim.studies.verification.finished import FinishedRun, grid_spacings
 from heatsim.studies.verification.judgement import (

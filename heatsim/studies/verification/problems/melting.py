@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.exact import CARSLAW_JAEGER
 from heatsim.studies.verification.exact.transient import MaterialPhase, Solidification
 from heatsim.studies.verification.finished import FinishedRun

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.exact.steady import rosenthal
 from heatsim.studies.verification.finished import FinishedRun
 from heatsim.studies.verification.judgement import Judgement, ValueCheck, VerificationProblem

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.exact.steady import radiating_end, rectangle_heated_side
 from heatsim.studies.verification.exact.transient import slab_sinusoidal_face
 from heatsim.studies.verification.finished import FinishedRun, grid_spacings

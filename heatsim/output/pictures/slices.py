@@ -8,13 +8,14 @@ from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.patches import Circle
 from matplotlib.patheffects import Stroke, withStroke
 
-from heatsim.output.plots.pages import (
+from heatsim.output.pictures.pages import (
     DPI,
     Margins,
     Page,
@@ -24,9 +25,8 @@ from heatsim.output.plots.pages import (
     quiet_about_glyphs,
     space_ticks,
 )
-from heatsim.output.plots.planes import Arrows, Extent, Faces, PlaneMaterials, PlaneView
-from heatsim.output.plots.profiles import draw_profile
-from heatsim.output.plots.units import length_unit, unit_symbol, value_label
+from heatsim.output.pictures.plane_view import Arrows, Extent, Faces, PlaneMaterials, PlaneView
+from heatsim.output.pictures.units import length_unit, unit_symbol, value_label
 
 _WIDTH, _HEIGHT = 6.4, 5.0  # in, the largest box
 _LEAST = 0.45  # in, the shortest side of a box
@@ -222,3 +222,79 @@ def _write(axes: Axes, extent: Extent, spot: HotspotMark, radius: float, text: s
         zorder=4,
     )
     written.set_path_effects([withStroke(linewidth=2.2, foreground=_SHADE, alpha=0.75)])
+
+
+_LINE_WIDTH, _LINE_HEIGHT = 6.4, 3.2  # in
+_STRIP, _STRIP_GAP = 0.16, 0.1  # in, height of the colour strip and the gap above it
+_LINE_MARGINS = Margins(left=0.95, bottom=0.62 + _STRIP + _STRIP_GAP)
+
+
+def draw_profile(
+    path: Path,
+    values: np.ndarray,
+    extent: tuple[float, float],
+    style: PlaneStyle,
+    *,
+    along: int = 0,
+    faces: np.ndarray | None = None,
+) -> None:
+    """Draw cell values (n,) between the faces `extent` (m) of an axis into the PNG file `path`.
+
+    `along` is 0 or 1 for the horizontal or vertical axis of the style's labels; `faces` (n + 1,) are those of unequal
+    cells, m. The vertical axis shows a little more than the limits of the colour scale. Raises OSError.
+    """
+    limits = style.limits_of(values)
+    page = Page((_LINE_WIDTH, _LINE_HEIGHT), _LINE_MARGINS, style.title, style.subtitle, style.theme)
+    axes = page.add_axes()
+    _draw_curve(axes, _centres(extent, len(values), faces), values, limits, style)
+    axes.set_xlim(*extent)
+    strip = page.add_axes(bottom=-_STRIP_GAP - _STRIP, height=_STRIP)
+    _draw_strip(strip, values, extent, faces, style)
+
+    scale, symbol = length_unit(extent[1] - extent[0])
+    for axis in (axes.xaxis, strip.xaxis):
+        space_ticks(axis, _LINE_WIDTH, 0.75, scale)
+    space_ticks(axes.yaxis, _LINE_HEIGHT, 0.45)
+    label_axes(axes, "", value_label(style.quantity, style.unit), style.theme.ink)
+    label_axes(strip, f"{style.labels[along]} ({symbol})", "", style.theme.ink)
+    page.save(path, style.dpi)
+
+
+def _centres(extent: tuple[float, float], count: int, faces: np.ndarray | None) -> np.ndarray:
+    """The places of the cells, m."""
+    start, end = extent
+    if faces is None:
+        return start + (np.arange(count) + 0.5) * ((end - start) / count)
+    return np.asarray(0.5 * (faces[:-1] + faces[1:]))
+
+
+def _draw_curve(
+    axes: Axes, centres: np.ndarray, values: np.ndarray, limits: tuple[float, float], style: PlaneStyle
+) -> None:
+    low, high = limits
+    axes.plot(centres, values, color=style.theme.curves[0], lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
+    for level in style.levels:
+        axes.axhline(level, color=style.theme.mark, lw=1.2)
+    axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    axes.grid(color=style.theme.faint, alpha=0.2, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="x", labelbottom=False, length=0)
+
+
+def _draw_strip(
+    strip: Axes,
+    values: np.ndarray,
+    extent: tuple[float, float],
+    faces: np.ndarray | None,
+    style: PlaneStyle,
+) -> None:
+    """The values in colour."""
+    low, high = style.limits_of(values)
+    colours = mpl.colormaps[style.colours].with_extremes(bad=style.theme.void)
+    box = (*extent, 0.0, 1.0)
+    if faces is None:
+        strip.imshow(values[np.newaxis], extent=box, aspect="auto", cmap=colours, vmin=low, vmax=high)
+    else:
+        strip.pcolorfast(faces, np.array(box[2:]), values[np.newaxis], cmap=colours, vmin=low, vmax=high)
+        strip.set_xlim(*extent)
+    strip.set_yticks([])

@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, MultipleLocator
 
-from heatsim.output.plots.curve import Curve, CurveKey
-from heatsim.output.plots.pages import DPI, LIGHT, Margins, Page, Theme, label_axes
+from heatsim.output.pictures.curve import ComparisonPanel, Curve, CurveKey
+from heatsim.output.pictures.pages import DPI, FAINT, LIGHT, Margins, Page, Theme, label_axes
 
 _WIDTH, _HEIGHT = 5.2, 3.2  # in, a panel
 _GAP = 0.35  # in, between panels, beside the height of labels
@@ -236,3 +236,83 @@ def _write_values(axes: Axes, shares: np.ndarray, values: np.ndarray) -> None:
         if np.isfinite(value):
             ink = "black" if shares[row, column] > 0.6 else "white"
             axes.text(column, row, f"{value:.4g}", ha="center", va="center", size=7, color=ink)
+
+
+_PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 4.2, 3.1, 1.05  # in, a panel, and between panels
+_PANEL_MARGINS = Margins(left=0.95)
+_INK_OF_LINES, _INK_OF_POINTS = "#6b7280", "#b5343c"
+
+
+def draw_panels(
+    path: Path, panels: Sequence[ComparisonPanel], *, title: str, subtitle: str = "", dpi: int = 110
+) -> None:
+    """Draw panels into the PNG file `path`: lines in grey, under points in red. Raises OSError."""
+    pitch = _PANEL_WIDTH + _PANEL_GAP
+    page = Page((pitch * len(panels) - _PANEL_GAP, _PANEL_HEIGHT), _PANEL_MARGINS, title, subtitle)
+    for number, panel in enumerate(panels):
+        _draw_panel(page.add_axes(left=number * pitch, width=_PANEL_WIDTH), panel)
+    page.save(path, dpi)
+
+
+def _draw_panel(axes: Axes, panel: ComparisonPanel) -> None:
+    if panel.log:
+        axes.set(xscale="log", yscale="log")
+    styles = iter(["-", "--", ":", "-."] * len(panel.curves))
+    for curve in sorted(panel.curves, key=lambda curve: not curve.line):
+        if curve.line:
+            axes.plot(curve.x, curve.y, color=_INK_OF_LINES, lw=1.3, ls=next(styles), label=curve.name)
+        else:
+            size = 4.5 if len(curve.x) <= 40 else 2.0
+            axes.plot(curve.x, curve.y, color=_INK_OF_POINTS, marker="o", ms=size, ls="", label=curve.name)
+    if panel.log:
+        _name_few_ticks(axes)
+    axes.grid(color=FAINT, alpha=0.2, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=9)
+    label_axes(axes, panel.x_label, panel.y_label)
+
+
+def _name_few_ticks(axes: Axes) -> None:
+    axes.minorticks_off()
+    left, right = axes.get_xlim()
+    few, many = (1.0,), (1.0, 2.0, 5.0)
+    halves = left > 1 / 128 and right < 128 * left  # powers of 2 that read well
+    decimal = LogLocator(subs=few if right > 50 * left else many)
+    axes.xaxis.set_major_locator(LogLocator(base=2.0) if halves else decimal)
+    axes.yaxis.set_major_locator(LogLocator(subs=many))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
+
+
+_SIDE, _GAP_X, _GAP_Y = 2.9, 1.25, 0.85  # in, a picture, and between them
+
+
+class PlanePicture(NamedTuple):
+    """title: with a unit; values: (rows, columns), the first row at the bottom, not a number where nothing is; labels:
+    of the horizontal and the vertical axis; colours: the name of a colour map."""
+
+    title: str
+    values: np.ndarray
+    labels: tuple[str, str]
+    colours: str = "inferno"
+
+
+def draw_image_grid(
+    path: Path, rows: Sequence[Sequence[PlanePicture]], title: str, subtitle: str = "", theme: Theme = LIGHT
+) -> None:
+    """Draw rows of pictures into the PNG, SVG or PDF file `path`. Raises OSError."""
+    pitch = _SIDE + _GAP_X, _SIDE + _GAP_Y
+    columns = max(len(row) for row in rows)
+    page = Page((pitch[0] * columns - 0.3, pitch[1] * len(rows) - 0.4), Margins(), title, subtitle, theme)
+    for number, row in enumerate(rows):
+        for place, picture in enumerate(row):
+            axes = page.add_axes(
+                left=place * pitch[0], bottom=(len(rows) - 1 - number) * pitch[1], width=_SIDE, height=_SIDE
+            )
+            colours = mpl.colormaps[picture.colours].with_extremes(bad=theme.paper)
+            image = axes.imshow(picture.values, origin="lower", cmap=colours, interpolation="nearest")
+            axes.set_title(picture.title, fontsize=9, color=theme.ink, loc="left")
+            label_axes(axes, *picture.labels, theme.ink)
+            beside = axes.inset_axes((1.03, 0.0, 0.04, 1.0))
+            page.figure.colorbar(image, cax=beside).ax.tick_params(labelsize=8, colors=theme.ink)
+    page.save(path, DPI)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.output.plots.outside_view import Body, _camera, _cast
+from heatsim.output.pictures.outside_view import Body, _camera, _cast
 
 
 def cast(ids: np.ndarray, void: list[bool], point: tuple[float, float, float]) -> tuple[int, int]:

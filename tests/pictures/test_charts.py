@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from heatsim.output.plots.charts import Chart, _all_short, _short, draw_chart
-from heatsim.output.plots.curve import Curve
-from heatsim.output.plots.pages import LIGHT
+from heatsim.output.pictures.charts import Chart, _all_short, _short, draw_chart
+from heatsim.output.pictures.curve import Curve
+from heatsim.output.pictures.pages import LIGHT
 from heatsim.studies.sweeps.table import _styled, draw_trends, read_sweep, write_table
 
 

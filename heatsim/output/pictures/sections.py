@@ -16,10 +16,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.patheffects import withStroke
 
-from heatsim.output.plots.outside_view import Body, draw_body, material_colour
-from heatsim.output.plots.pages import DPI, Margins, Page, Theme
-from heatsim.output.plots.planes import Extent, Faces, cells_outline, outline_segments
-from heatsim.output.plots.slices import box_size, label_lengths
+from heatsim.output.pictures.outside_view import Body, draw_body, material_colour
+from heatsim.output.pictures.pages import DPI, Margins, Page, Theme
+from heatsim.output.pictures.plane_view import Extent, Faces, cells_outline, outline_segments
+from heatsim.output.pictures.slices import box_size, label_lengths
 
 _WIDTH = 7.4  # in; the page has 8 in, 800 pixels at 100 a inch
 _BODY = 3.3, 2.9  # in

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from heatsim.output.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, _spread, draw_roofline
+from heatsim.output.pictures.roofline import RooflineGuide, RooflinePanel, RooflinePoint, _spread, draw_roofline
 
 
 def panel(count: int) -> RooflinePanel:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from heatsim.output.plots.pages import FAINT, INK, Margins, Page, label_axes
+from heatsim.output.pictures.pages import FAINT, INK, Margins, Page, label_axes
 
 _WIDTH, _HEIGHT = 4.4, 3.9  # in, a panel
 _NAMES = 2.15  # in, beside a panel, for the names of its points

@@ -21,8 +21,8 @@ from matplotlib.path import Path as Outline
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.units import unit_symbol
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.units import unit_symbol
 
 Extent = tuple[float, float, float, float]  # left, right, bottom, top, m
 Faces = tuple[np.ndarray, np.ndarray]  # places of the cell faces along rows and columns, m

@@ -10,10 +10,10 @@ from helpers.in_turn import in_turn
 from matplotlib.contour import QuadContourSet
 
 from heatsim.output.pictures.options import PictureOptions
+from heatsim.output.pictures.pages import DARK, LIGHT, PlaneStyle
+from heatsim.output.pictures.plane_view import PlaneMaterials, outline_segments
 from heatsim.output.pictures.planes import _colours_of, _limits
-from heatsim.output.plots.pages import DARK, LIGHT, PlaneStyle
-from heatsim.output.plots.planes import PlaneMaterials, outline_segments
-from heatsim.output.plots.slices import PlaneOverlay, SlicePage
+from heatsim.output.pictures.slices import PlaneOverlay, SlicePage
 
 EXTENT = (0.0, 0.04, 0.0, 0.04)
 N = 40

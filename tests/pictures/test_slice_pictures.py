@@ -10,10 +10,9 @@ import pytest
 from helpers.in_turn import in_turn
 from PIL import Image
 
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.profiles import draw_profile
-from heatsim.output.plots.slices import draw_slice
-from heatsim.output.plots.units import format_length, format_time, length_unit, unit_symbol, value_label, widen
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.slices import draw_profile, draw_slice
+from heatsim.output.pictures.units import format_length, format_time, length_unit, unit_symbol, value_label, widen
 
 
 def hot_corner(rows: int, columns: int) -> np.ndarray:
@@ -110,7 +109,7 @@ def test_a_picture_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) 
 
 
 def test_drawing_needs_no_pyplot() -> None:
-    script = "import sys, heatsim.output.plots.slices; sys.exit('matplotlib.pyplot' in sys.modules)"
+    script = "import sys, heatsim.output.pictures.slices; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize, to_rgb
 
-from heatsim.output.plots.pages import DPI, Margins, Page, Theme
+from heatsim.output.pictures.pages import DPI, Margins, Page, Theme
 
 _TURN, _RISE = -0.3 * pi, 0.16 * pi  # of the eye, around z from x and above the plane
 _SHADES = (0.72, 0.86, 1.0)  # of faces normal to x, y, z

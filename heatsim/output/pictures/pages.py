@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from heatsim.output.plots.units import widen
+from heatsim.output.pictures.units import widen
 
 DPI = 150
 FORMATS = ("png", "svg", "pdf")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.planes import Faces
-from heatsim.output.plots.slices import draw_slice
-from heatsim.output.plots.units import axis_symbol
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.plane_view import Faces
+from heatsim.output.pictures.slices import draw_slice
+from heatsim.output.pictures.units import axis_symbol
 
 GREY = (0xC9, 0xCE, 0xD6)  # of cells without a number; nothing else on a page has it
 

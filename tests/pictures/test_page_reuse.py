@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from heatsim.output.plots.pages import PlaneStyle, png
-from heatsim.output.plots.planes import Faces
-from heatsim.output.plots.slices import draw_slice
+from heatsim.output.pictures.pages import PlaneStyle, png
+from heatsim.output.pictures.plane_view import Faces
+from heatsim.output.pictures.slices import draw_slice
 
 EXTENT = (0.0, 1.0, 0.0, 0.6)
 LINES = np.linspace(0.0, 1.0, 31) ** 2

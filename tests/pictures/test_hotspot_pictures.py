@@ -9,8 +9,8 @@ import pytest
 from helpers.in_turn import in_turn
 from matplotlib.axes import Axes
 
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.slices import HotspotMark, draw_hotspots
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.slices import HotspotMark, draw_hotspots
 
 EXTENT = (0.0, 0.1, 0.0, 0.07)
 
