@@ -223,19 +223,16 @@ def draw_map(path: Path, shown: ValueMap, title: str, subtitle: str = "", theme:
         step = -(-len(numbers) // 10)  # so that labels have room
         axis.set_ticks(range(0, len(numbers), step), [f"{value:.4g}" for value in numbers[::step]])
     if shown.values.size <= 100:
-        _write_values(axes, np.asarray(image.norm(shown.values)), shown.values)
+        shares = np.asarray(image.norm(shown.values))
+        for (row, column), value in np.ndenumerate(shown.values):
+            if np.isfinite(value):
+                ink = "black" if shares[row, column] > 0.6 else "white"
+                axes.text(column, row, f"{value:.4g}", ha="center", va="center", size=7, color=ink)
     label_axes(axes, shown.labels[0], shown.labels[1], theme.ink)
     bar = page.figure.colorbar(image, cax=page.add_axes(left=_MAP + _BAR_GAP, width=_BAR))
     bar.outline.set_visible(False)
     bar.ax.set_ylabel(shown.labels[2], size=10, color=theme.ink, labelpad=8)
     page.save(path, DPI)
-
-
-def _write_values(axes: Axes, shares: np.ndarray, values: np.ndarray) -> None:
-    for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            ink = "black" if shares[row, column] > 0.6 else "white"
-            axes.text(column, row, f"{value:.4g}", ha="center", va="center", size=7, color=ink)
 
 
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 4.2, 3.1, 1.05  # in, a panel, and between panels
@@ -265,23 +262,19 @@ def _draw_panel(axes: Axes, panel: ComparisonPanel) -> None:
             size = 4.5 if len(curve.x) <= 40 else 2.0
             axes.plot(curve.x, curve.y, color=_INK_OF_POINTS, marker="o", ms=size, ls="", label=curve.name)
     if panel.log:
-        _name_few_ticks(axes)
+        axes.minorticks_off()
+        left, right = axes.get_xlim()
+        many = (1.0, 2.0, 5.0)
+        halves = left > 1 / 128 and right < 128 * left  # powers of 2 that read well
+        decimal = LogLocator(subs=(1.0,) if right > 50 * left else many)
+        axes.xaxis.set_major_locator(LogLocator(base=2.0) if halves else decimal)
+        axes.yaxis.set_major_locator(LogLocator(subs=many))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
     axes.grid(color=FAINT, alpha=0.2, lw=0.6)
     axes.set_axisbelow(True)
     axes.legend(frameon=False, fontsize=9)
     label_axes(axes, panel.x_label, panel.y_label)
-
-
-def _name_few_ticks(axes: Axes) -> None:
-    axes.minorticks_off()
-    left, right = axes.get_xlim()
-    few, many = (1.0,), (1.0, 2.0, 5.0)
-    halves = left > 1 / 128 and right < 128 * left  # powers of 2 that read well
-    decimal = LogLocator(subs=few if right > 50 * left else many)
-    axes.xaxis.set_major_locator(LogLocator(base=2.0) if halves else decimal)
-    axes.yaxis.set_major_locator(LogLocator(subs=many))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
 
 
 _SIDE, _GAP_X, _GAP_Y = 2.9, 1.25, 0.85  # in, a picture, and between them

@@ -44,7 +44,9 @@ def draw_frames(
     materials = None
     limits = options.range if isinstance(options.range, tuple) else None
     if options.range == "run":
-        limits = joint_limits(_extremes(folder, frame) for _, frame in readable())
+        limits = joint_limits(
+            value_range(frame.field, plane_materials(folder, frame.normal, frame.position)) for _, frame in readable()
+        )
     end = max(frame.time for _, frame in readable())
     pictures, page = [], None
     for path, frame in readable():
@@ -76,9 +78,9 @@ def _read_frames(paths: Sequence[Path], tell: Tell) -> Callable[[], Iterable[tup
     return lambda: ((path, read_slice_frame(path)) for path in good)
 
 
-def _extremes(folder: RunFolder, frame: SliceFrame) -> tuple[float, float]:
-    materials = plane_materials(folder, frame.normal, frame.position)
-    values = frame.field if materials is None else frame.field[~materials.void]
+def value_range(field: np.ndarray, materials: PlaneMaterials | None) -> tuple[float, float]:
+    """The lowest and highest finite value of the cells of a plane that are solved; 0 and 0 if there is none."""
+    values = field if materials is None else field[~materials.void]
     values = values[np.isfinite(values)]
     return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
@@ -145,7 +147,10 @@ def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = Fa
         scenario = folder.read_scenario()
     except RunFolderError:  # nothing is known of ambients and contacts then
         scenario = {}
-    parts = ids if jumps else _parts(scenario, names)[ids]
+    parts = ids
+    if not jumps:  # a material that has a contact is a part of its own; all others are part 0
+        touching = {name for contact in scenario.get("contacts", ()) for name in contact["between"]}
+        parts = np.array([number + 1 if name in touching else 0 for number, name in enumerate(names)])[ids]
     outlined = _with_blocks(folder, scenario, ids, place) if axis == "z" else ids
     return PlaneMaterials(outlined, np.isin(names, unsolved_names(scenario))[ids], parts)
 
@@ -174,23 +179,19 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     return found
 
 
-def _parts(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:
-    """(n,) of each material a number of its own if it has a contact, at which the temperature jumps; 0 of others."""
-    touching = {name for contact in scenario.get("contacts", ()) for name in contact["between"]}
-    return np.array([number + 1 if name in touching else 0 for number, name in enumerate(names)])
-
-
 def fit_to_page(
     frame: SliceFrame, options: PictureOptions, materials: PlaneMaterials | None, arrows: Arrows | None = None
 ) -> tuple[SliceFrame, np.ndarray, Faces | None, PlaneOverlay]:
     """What is drawn of a frame: the frame cropped, to what is solved if that is a small part; its field and faces on no
     more cells than there are pixels; and the materials and arrows of these cells. Raises RequestError for a crop beside
     the plane."""
-    cells = tuple(slice(0, n) for n in frame.field.shape)
+    cells = slice(0, frame.field.shape[0]), slice(0, frame.field.shape[1])
     crop = options.crop or (None if materials is None else _small_body(frame, materials.void))
     if crop is not None:
         cells = _cropped_cells(frame, crop)
-        frame = _cut(frame, cells)
+        y, x = (places[part.start : part.stop + 1] for places, part in zip(_faces(frame), cells, strict=True))
+        extent = float(x[0]), float(x[-1]), float(y[0]), float(y[-1])
+        frame = replace(frame, field=frame.field[cells], extent=extent, faces=(y, x) if frame.faces else None)
     field = frame.field
     if materials is not None:
         materials = PlaneMaterials(materials.ids[cells], materials.void[cells], materials.parts[cells])
@@ -212,8 +213,7 @@ def fit_to_page(
 def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, float, float] | None:
     """Left, right, bottom and top around what is solved, m, with a margin; None if that is no small part of the
     plane."""
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    ends = []
+    faces, ends = _faces(frame), []
     for axis, places in enumerate(faces):
         solved = np.flatnonzero(~void.all(axis=1 - axis))
         if not solved.size:
@@ -230,8 +230,7 @@ def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, floa
 def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -> tuple[slice, slice]:
     """The rows and columns that a crop touches."""
     found = []
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    for axis, places, (low, high) in zip(frame.axes, faces, (crop[2:], crop[:2]), strict=True):
+    for axis, places, (low, high) in zip(frame.axes, _faces(frame), (crop[2:], crop[:2]), strict=True):
         first = int(np.searchsorted(places, low, side="right")) - 1
         last = int(np.searchsorted(places, high, side="left"))
         first, last = max(first, 0), min(last, len(places) - 1)
@@ -242,11 +241,8 @@ def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -
     return found[0], found[1]
 
 
-def _cut(frame: SliceFrame, cells: tuple[slice, slice]) -> SliceFrame:
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    y, x = (places[part.start : part.stop + 1] for places, part in zip(faces, cells, strict=True))
-    extent = float(x[0]), float(x[-1]), float(y[0]), float(y[-1])
-    return replace(frame, field=frame.field[cells], extent=extent, faces=(y, x) if frame.faces else None)
+def _faces(frame: SliceFrame) -> Faces:
+    return frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
 
 
 def downsample_frame(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:

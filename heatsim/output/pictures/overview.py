@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim.base.grid import AXES, CellGrid
+from heatsim.base.grid import AXES
 from heatsim.errors import InputFileError, RequestError
 from heatsim.output.pictures.charts import Chart, draw_chart
 from heatsim.output.pictures.frames import (
@@ -24,7 +25,7 @@ from heatsim.output.pictures.options import PictureOptions
 from heatsim.output.pictures.outside_view import Body, colour_patch, draw_body
 from heatsim.output.pictures.pages import DPI, Margins, Page, PlaneStyle
 from heatsim.output.pictures.plane_view import Extent, Faces, PlaneView
-from heatsim.output.pictures.planes import PlaneRequest, PlaneSource, Point, line_curves
+from heatsim.output.pictures.planes import PlaneRequest, PlaneSource, line_curves
 from heatsim.output.pictures.slices import PlaneOverlay, add_bar, box_size, label_lengths
 from heatsim.output.pictures.tables import table_charts
 from heatsim.output.pictures.units import axis_symbol, format_length, format_time, length_unit, unit_symbol, value_label
@@ -44,11 +45,16 @@ def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: 
         tell(message)
     info = folder.read_info()
     hottest, last = find_hottest(reader, tell)
-    charts = _profile(reader) + [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
+    charts = _profile(reader)
+    for name in ("probes", "energy"):
+        with suppress(RequestError):  # it was not asked for, or has one time as yet
+            charts += table_charts(folder, name)
     plane = _plane(reader, hottest.header, hottest.cell, options)
     style = PlaneStyle(("", ""), "", "", theme=options.colours)
     title = str(info.get("title") or folder.path.name)
-    draw_overview_page(path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info, last), style)
+    state = str(info.get("state", "running"))
+    titles, facts = (title, state[:1].upper() + state[1:]), _facts(reader, info, last)
+    draw_overview_page(path, titles, _body(reader), plane, charts, facts, style)
 
 
 class Hottest(NamedTuple):
@@ -107,7 +113,15 @@ def _plane(
     shape = reader.grid.shape
     if sum(n > 1 for n in shape) < 2:
         return None
-    best = max(AXES[::-1], key=lambda axis: _seen_area(reader.grid, axis))
+
+    def seen_area(axis: str) -> float:
+        """The area of a plane normal to an axis, as far as it is resolved."""
+        if reader.grid.coordinates == "cylindrical":
+            return float(axis == "y")
+        others = [other for other in AXES if other != axis]
+        return float(np.prod([np.ptp(reader.grid.span(o)) if shape[2 - AXES.index(o)] > 1 else 0.0 for o in others]))
+
+    best = max(AXES[::-1], key=seen_area)
     at = float(reader.grid.centres(best)[cell[2 - AXES.index(best)]])
     source = PlaneSource(reader, PlaneRequest(axis=best, at=at))
     frame, _ = source.frame(header)
@@ -120,23 +134,16 @@ def _plane(
     return OverviewPlane(field, cut.extent, style, faces, overlay, caption)
 
 
-def _seen_area(grid: CellGrid, axis: str) -> float:
-    """The area of a plane normal to an axis, as far as it is resolved."""
-    if grid.coordinates == "cylindrical":
-        return float(axis == "y")
-    others = [other for other in AXES if other != axis]
-    return float(
-        np.prod([np.ptp(grid.span(other)) if grid.shape[2 - AXES.index(other)] > 1 else 0.0 for other in others])
-    )
-
-
 def _body(reader: FieldReader) -> OverviewBody | None:
     grid = reader.grid
     if grid.coordinates == "cylindrical":
         return None
     geometry = reader.folder.geometry
     z, y, x = (slice(None, None, max(1, n // _VIEW_CELLS)) for n in grid.shape)
-    faces = thinned_faces(grid, (z, y, x))
+    thinned = (
+        np.append(grid.faces(axis)[:-1][part], grid.faces(axis)[-1]) for axis, part in zip(AXES, (x, y, z), strict=True)
+    )
+    faces = next(thinned), next(thinned), next(thinned)
     if geometry.is_file():
         ids, names = read_geometry_block(geometry, (z, y, x))
         unsolved = np.isin(names, unsolved_names(reader.folder.read_scenario()))
@@ -145,29 +152,15 @@ def _body(reader: FieldReader) -> OverviewBody | None:
     return OverviewBody(Body(ids, np.zeros(1, bool), faces), (), AXES)
 
 
-def thinned_faces(grid: CellGrid, cells: tuple[slice, slice, slice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The places of the faces along x, y, z of cells of which every n-th is taken, along z, y, x."""
-    x, y, z = (
-        np.append(grid.faces(axis)[:-1][part], grid.faces(axis)[-1])
-        for axis, part in zip(AXES, cells[::-1], strict=True)
-    )
-    return x, y, z
-
-
-def _charts(folder: RunFolder, table: str) -> list[Chart]:
-    try:
-        return table_charts(folder, table)
-    except RequestError:  # it was not asked for, or has one time as yet
-        return []
-
-
 def _profile(reader: FieldReader) -> list[Chart]:
     """The temperature along the line of a run in one dimension, at the start, in between and at the end."""
     grid = reader.grid
     resolved = [axis for axis in AXES if grid.shape[2 - AXES.index(axis)] > 1]
     if len(resolved) != 1:
         return []
-    start, end = (_on_line(grid, resolved[0], which) for which in (0, 1))
+    middle = {axis: 0.5 * sum(grid.span(axis)) for axis in AXES}
+    ends = ({**middle, resolved[0]: end} for end in grid.span(resolved[0]))
+    start, end = ((point["x"], point["y"], point["z"]) for point in ends)
     shown = reader.snapshots[:: max(1, len(reader.snapshots) // _PROFILES)]
     solved = reader.quantity
     curves = line_curves(reader, solved.name, (start, end), shown)
@@ -178,26 +171,18 @@ def _profile(reader: FieldReader) -> list[Chart]:
     return [Chart(f"{name} ({symbol})", value_label(solved.in_own_words("Temperature"), solved.unit), curves)]
 
 
-def _on_line(grid: CellGrid, axis: str, end: int) -> Point:
-    """An end of the line along an axis through the middle of the box."""
-    spans = {each: grid.span(each) for each in AXES}
-    x, y, z = (spans[each][end] if each == axis else 0.5 * sum(spans[each]) for each in AXES)
-    return x, y, z
-
-
-def _subtitle(info: dict[str, Any]) -> str:
-    state = str(info.get("state", "running"))
-    return state[:1].upper() + state[1:]
-
-
 def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tuple[str, str]]:
     grid = reader.grid
     solved = reader.quantity
     unit, moved = unit_symbol(solved.unit), solved.stored
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
     units = info.get("result_units", {})
+    results = {
+        name[:24]: "not reached" if value is None else f"{value:.5g} {unit_symbol(units.get(name, ''))}".rstrip()
+        for name, value in info.get("results", {}).items()
+    }
     facts = [
-        *((name[:24], _result(value, units.get(name, ""))) for name, value in info.get("results", {}).items()),
+        *results.items(),
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
         ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
         ("last snapshot", time_text(last.header.time, last.header.time)),
@@ -222,10 +207,6 @@ def _warnings(log: Path) -> set[str]:
     except OSError:
         return set()
     return {line.partition(" WARNING ")[2] for line in lines if " WARNING " in line}
-
-
-def _result(value: float | None, unit: str) -> str:
-    return "not reached" if value is None else f"{value:.5g} {unit_symbol(unit)}".rstrip()
 
 
 _WIDTH = 7.4  # in; the page has 8 in, 800 pixels at 100 a inch

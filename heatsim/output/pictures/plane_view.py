@@ -132,11 +132,12 @@ class PlaneView:
         plain = [tick for tick in ticks if low < tick < high and tick not in marked] if self._style.contours else []
         for part, inside in self._parts(field):
             values = field if inside is None else _dilated(field, inside)
-            clip = None if inside is None else self._clip(part, inside)
+            if inside is not None and part not in self._clips:
+                self._clips[part] = cells_outline(inside, self._places)
             for levels, is_mark in ((plain, False), (marked, True)):
                 found = self._draw_lines(values, levels, is_mark)
-                if found is not None and clip is not None:
-                    found.set_clip_path(clip, self.axes.transData)
+                if found is not None and inside is not None:
+                    found.set_clip_path(self._clips[part], self.axes.transData)
 
     def _parts(self, field: np.ma.MaskedArray) -> list[tuple[int, np.ndarray | None]]:
         """The parts with isotherms of their own: a number, and which cells; None for all."""
@@ -150,11 +151,6 @@ class PlaneView:
             return [(0, None)]
         large = numbers[counts >= _PART_CELLS].tolist()
         return [(number, (parts == number) & ~void & ~np.ma.getmaskarray(field)) for number in large]
-
-    def _clip(self, part: int, inside: np.ndarray) -> Outline:
-        if part not in self._clips:
-            self._clips[part] = cells_outline(inside, self._places)
-        return self._clips[part]
 
     def _draw_lines(self, field: np.ma.MaskedArray, levels: list[float], is_mark: bool) -> QuadContourSet | None:
         """Thin lines, light on dark and dark on light, or thick ones of the levels that are asked for."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.base.grid import AXES, CellGrid, cell_index
+from heatsim.base.grid import AXES, cell_index
 from heatsim.errors import InputFileError, RequestError
 from heatsim.output.pictures.curve import Curve
 from heatsim.output.pictures.frames import (
@@ -19,6 +19,7 @@ from heatsim.output.pictures.frames import (
     plane_style,
     plane_subtitle,
     time_text,
+    value_range,
 )
 from heatsim.output.pictures.options import PictureOptions
 from heatsim.output.pictures.pages import PlaneStyle
@@ -27,7 +28,7 @@ from heatsim.output.pictures.slices import draw_slice
 from heatsim.output.pictures.units import scaled_unit
 from heatsim.problem import build_problem
 from heatsim.scenario import load
-from heatsim.store.field_reader import Block, FieldInfo, FieldReader, SnapshotHeader
+from heatsim.store.field_reader import FieldInfo, FieldReader, SnapshotHeader
 from heatsim.store.slice_frames import SliceFrame
 from heatsim.store.snapshots import read_geometry_block, unsolved_names
 
@@ -35,6 +36,7 @@ Point = tuple[float, float, float]
 VECTORS = ("heat_flux", "gradient")
 _QUANTITIES = {"peak_temperature": "Peak temperature"}
 _DIFFERENCE_COLOURS, _RISES, _FALLS = "RdBu_r", "Reds", "Blues_r"  # of a difference: of both signs, of one
+_POINTS = 400  # of a line between two points, at most
 _ROUNDING = 1e-3  # of the largest difference: smaller ones of the other sign are no reason for two sides of a scale
 
 
@@ -60,7 +62,9 @@ class PlaneSource:
         grid = reader.grid
         self.reader, self._request, self.minus = reader, request, request.minus
         self.field = request.field or reader.quantity.name
-        self.axis = request.axis or _shortest_axis(reader)
+        # An axis of one cell is not resolved, however long it is.
+        shortest = min(AXES[::-1], key=lambda axis: (grid.shape[2 - AXES.index(axis)] > 1, np.ptp(grid.span(axis))))
+        self.axis = request.axis or ("y" if grid.coordinates == "cylindrical" else shortest)
         low, high = grid.span(self.axis)
         at = 0.5 * (low + high) if request.at is None else request.at
         if not low - 1e-9 * (high - low) <= at <= high + 1e-9 * (high - low):
@@ -77,7 +81,9 @@ class PlaneSource:
             request.minus[0].require(self._names[0] or self.field)
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
-        self.quantity, self.taken_off = self._quantity(), self._taken_off()
+        name = self.field.replace("_", " ") if any(self._names) else _QUANTITIES.get(self.field, self.long_name)
+        self.quantity = f"{name[:1].upper()}{name[1:]}{' difference' if self.minus else ''}"
+        self.taken_off = self._taken_off()
         self._last: tuple[SnapshotHeader, tuple[SliceFrame, Arrows | None]] | None = None
 
     def frame(self, snapshot: SnapshotHeader) -> tuple[SliceFrame, Arrows | None]:
@@ -127,13 +133,6 @@ class PlaneSource:
         zero = np.zeros_like(next(iter(parts.values())))
         return np.sqrt(sum(part**2 for part in parts.values())), (parts.get(columns, zero), parts.get(rows, zero))
 
-    def _quantity(self) -> str:
-        name = _QUANTITIES.get(self.field, self.long_name)
-        if any(self._names):
-            name = self.field.replace("_", " ")
-        name = name[:1].upper() + name[1:]
-        return f"{name} difference" if self.minus else name
-
     def _taken_off(self) -> str:
         """What is taken off, in words; "" for nothing. Raises RequestError for a time of a steady state alone."""
         if self.minus is None:
@@ -146,14 +145,6 @@ class PlaneSource:
         if not name and not np.isfinite(found):
             raise RequestError(f"{other.folder.path}: a steady state has no other time that can be taken off")
         return f"less {time_text(found, found)}{f' of {name}' if name else ''}"
-
-
-def _shortest_axis(reader: FieldReader) -> str:
-    if reader.grid.coordinates == "cylindrical":
-        return "y"
-    grid = reader.grid
-    # An axis of one cell is not resolved, however long it is.
-    return min(AXES[::-1], key=lambda axis: (grid.shape[2 - AXES.index(axis)] > 1, np.ptp(grid.span(axis))))
 
 
 def vector_name(reader: FieldReader, field: str) -> str | None:
@@ -196,7 +187,11 @@ def draw_planes(
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
         subtitle = ",  ".join(filter(None, (plane_subtitle(cut, field, end), source.taken_off)))
         style = plane_style(cut, subtitle, limits, options)
-        style = replace(style, quantity=source.quantity, colours=_colours_of(limits) if source.minus else style.colours)
+        if source.minus:  # blue below 0, red above it
+            low, high = limits
+            both = low < 0.0 < high or low == high
+            style = replace(style, colours=_DIFFERENCE_COLOURS if both else _RISES if low >= 0.0 else _FALLS)
+        style = replace(style, quantity=source.quantity)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
         drawn(number)
@@ -218,9 +213,7 @@ def _survey(
             tell(f"{error}; it is left out")
             errors.append(error)
             continue
-        values = values if materials is None else values[~materials.void]
-        finite = values[np.isfinite(values)]
-        yield header, path, (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        yield header, path, value_range(values, materials)
     if len(errors) == len(snapshots):
         raise errors[0]
 
@@ -242,12 +235,6 @@ def _limits(
     return -largest, largest
 
 
-def _colours_of(limits: tuple[float, float]) -> str:
-    """The colours of a difference: blue below 0, red above it."""
-    low, high = limits
-    return _DIFFERENCE_COLOURS if low < 0.0 < high or low == high else _RISES if low >= 0.0 else _FALLS
-
-
 def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:
     """A field and its style in a unit whose numbers have few digits; temperatures stay as they are."""
     limits = style.limits
@@ -261,12 +248,6 @@ def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, Pl
     return field / factor, replace(style, unit=unit, limits=scaled, levels=levels)
 
 
-# Lines between two points.
-
-
-_POINTS = 400  # of a line at most
-
-
 def line_curves(
     reader: FieldReader, field: str, ends: tuple[Point, Point], headers: Sequence[SnapshotHeader]
 ) -> list[Curve]:
@@ -278,14 +259,19 @@ def line_curves(
     reader.require(field)
     grid = reader.grid
     start, end = (np.array(point) for point in ends)
-    for axis, *places in zip(AXES, start, end, strict=True):
+    for axis, *both in zip(AXES, start, end, strict=True):
         low, high = grid.span(axis)
-        for place in places:
+        for place in both:
             if not low - 1e-9 * (high - low) <= place <= high + 1e-9 * (high - low):
                 raise RequestError(f"line: {axis} = {place:g} m is outside the box, from {low:g} m to {high:g} m")
     if not np.any(end != start):
         raise RequestError("line: its two ends are the same point")
-    middles = _way_through_cells(grid, start, end)
+    cuts = [np.array([0.0, 1.0])]  # shares of the line at which faces of cells cut it
+    cuts += [(grid.faces(axis) - start[i]) / (end[i] - start[i]) for i, axis in enumerate(AXES) if end[i] != start[i]]
+    places = np.unique(np.concatenate(cuts).clip(0.0, 1.0))
+    places = places[np.concatenate([[True], np.diff(places) > 1e-9])]
+    middles = 0.5 * (places[:-1] + places[1:])
+    middles = middles[:: -(-len(middles) // _POINTS)]
     points = start + middles[:, None] * (end - start)
     cells = np.array([[cell_index(grid, axis, point[i]) for i, axis in enumerate(AXES)] for point in points])
     low, high = cells.min(axis=0), cells.max(axis=0) + 1
@@ -293,34 +279,16 @@ def line_curves(
     at = tuple((cells - low).T[::-1])
     distance = middles * float(np.linalg.norm(end - start))
     whole = headers[-1].time
-    hidden = _void_cells(reader, (z, y, x), at)
+    hidden = np.zeros(len(cells), bool)  # cells that are not solved
+    if reader.folder.geometry.is_file():
+        ids, names = read_geometry_block(reader.folder.geometry, (z, y, x))
+        hidden = np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]]
     curves = []
     for header in headers:
         values = reader.read(header, field, (z, y, x))[at].astype(np.float64)
         values[hidden] = np.nan
         curves.append(Curve(time_text(header.time, whole), distance, values))
     return curves
-
-
-def _way_through_cells(grid: CellGrid, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The middles, as shares of the whole, of the pieces into which the faces of cells cut a line."""
-    cuts = [np.array([0.0, 1.0])]
-    for i, axis in enumerate(AXES):
-        if end[i] != start[i]:
-            cuts.append((grid.faces(axis) - start[i]) / (end[i] - start[i]))
-    places = np.unique(np.concatenate(cuts).clip(0.0, 1.0))
-    places = places[np.concatenate([[True], np.diff(places) > 1e-9])]
-    middles = 0.5 * (places[:-1] + places[1:])
-    return np.asarray(middles[:: -(-len(middles) // _POINTS)])
-
-
-def _void_cells(reader: FieldReader, block: Block, at: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Whether the cells are not solved."""
-    geometry = reader.folder.geometry
-    if not geometry.is_file():
-        return np.zeros(len(at[0]), bool)
-    ids, names = read_geometry_block(geometry, block)
-    return np.asarray(np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]])
 
 
 _MOST_CELLS = 2**24  # a gigabyte of components

@@ -105,7 +105,9 @@ def draw_preview_page(
     height = tall + sum(heights)
     page = Page((_WIDTH, height), Margins(left=0.3, right=0.3, bottom=0.1, top=0.15), *names[:2], theme)
     if body is not None:
-        _draw_outside(page, body, height - _BODY[1])
+        axes = page.add_axes(0.0, height - _BODY[1], *_BODY)
+        if stretched := draw_body(axes, body, ("x", "y", "z"), theme):
+            axes.text(0.0, 1.01, stretched, transform=axes.transAxes, size=8, color=theme.faint)
     _draw_legend(page, entries, (3.9 if body else 0.1, height - tall, tall), columns)
     top = height - tall
     for number, (section, box) in enumerate(zip(sections, boxes, strict=True)):
@@ -114,12 +116,6 @@ def draw_preview_page(
         axes = page.add_axes(0.7 + number % 2 * _PITCH, top - 0.3 - box[1], *box)
         draw_section(axes, section, void, box, theme)
     page.save(path, DPI)
-
-
-def _draw_outside(page: Page, body: Body, bottom: float) -> None:
-    axes = page.add_axes(0.0, bottom, *_BODY)
-    if stretched := draw_body(axes, body, ("x", "y", "z"), page.theme):
-        axes.text(0.0, 1.01, stretched, transform=axes.transAxes, size=8, color=page.theme.faint)
 
 
 def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
@@ -141,7 +137,10 @@ def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[
             cells_outline(section.heated, section.places), facecolor="none", hatch="//////", edgecolor=_SOURCE, lw=0.0
         )
         axes.add_patch(patch)
-        _add_lines(axes, outline_segments(np.pad(section.heated, 1), _around(section.places)), _SOURCE, 0.9)
+        # With a cell of no size more at either end, so that sources at the faces of the box have outlines.
+        rows, columns = (np.concatenate([each[:1], each, each[-1:]]) for each in section.places)
+        outline = list(outline_segments(np.pad(section.heated, 1), (rows, columns)))
+        axes.add_collection(LineCollection(outline, colors=_SOURCE, linewidths=0.9), autolim=False)
         for layer in thin_layers(section.heated.astype(np.uint8), section.places, box):
             if layer.material:  # heated
                 axes.plot(*layer.ends.T, color=_SOURCE, lw=0.6 * _SEEN, ls=(0, (1.5, 1)), scalex=False, scaley=False)
@@ -209,16 +208,6 @@ def _colours(void: np.ndarray, theme: Theme) -> list[str]:
     shades = [to_hex(grey * (1.0 - 0.14 * (number % 4))) for number in range(int(void.sum()))]
     ambients = iter(shades)
     return [next(ambients) if hidden else material_colour(number) for number, hidden in enumerate(void)]
-
-
-def _add_lines(axes: Axes, segments: np.ndarray, colour: str, width: float) -> None:
-    axes.add_collection(LineCollection(list(segments), colors=colour, linewidths=width), autolim=False)
-
-
-def _around(places: Faces) -> Faces:
-    """Faces with a cell more at either end, of no size."""
-    y, x = (np.concatenate([each[:1], each, each[-1:]]) for each in places)
-    return y, x
 
 
 def _mark_probes(axes: Axes, section: BodySection, box: tuple[float, float]) -> None:

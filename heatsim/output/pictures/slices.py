@@ -167,7 +167,6 @@ def add_bar(page: Page, view: PlaneView, box: tuple[float, float, float, float],
 
 # Pictures of a plane with its hot spots: circles of their size, numbered as in the table, and how far they rise.
 
-
 _MARK, _SHADE = "#5fe0ff", "#101418"
 _LEAST_RADIUS = 0.012  # of the longer side of the plane, so that a circle is seen
 _MOST_NUMBERS, _MOST_RISES = 40, 12  # what fits beside the circles
@@ -243,10 +242,20 @@ def draw_profile(
     `along` is 0 or 1 for the horizontal or vertical axis of the style's labels; `faces` (n + 1,) are those of unequal
     cells, m. The vertical axis shows a little more than the limits of the colour scale. Raises OSError.
     """
-    limits = style.limits_of(values)
     page = Page((_LINE_WIDTH, _LINE_HEIGHT), _LINE_MARGINS, style.title, style.subtitle, style.theme)
     axes = page.add_axes()
-    _draw_curve(axes, _centres(extent, len(values), faces), values, limits, style)
+    low, high = style.limits_of(values)
+    if faces is None:
+        centres = extent[0] + (np.arange(len(values)) + 0.5) * ((extent[1] - extent[0]) / len(values))
+    else:
+        centres = 0.5 * (faces[:-1] + faces[1:])
+    axes.plot(centres, values, color=style.theme.curves[0], lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
+    for level in style.levels:
+        axes.axhline(level, color=style.theme.mark, lw=1.2)
+    axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    axes.grid(color=style.theme.faint, alpha=0.2, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="x", labelbottom=False, length=0)
     axes.set_xlim(*extent)
     strip = page.add_axes(bottom=-_STRIP_GAP - _STRIP, height=_STRIP)
     _draw_strip(strip, values, extent, faces, style)
@@ -258,27 +267,6 @@ def draw_profile(
     label_axes(axes, "", value_label(style.quantity, style.unit), style.theme.ink)
     label_axes(strip, f"{style.labels[along]} ({symbol})", "", style.theme.ink)
     page.save(path, style.dpi)
-
-
-def _centres(extent: tuple[float, float], count: int, faces: np.ndarray | None) -> np.ndarray:
-    """The places of the cells, m."""
-    start, end = extent
-    if faces is None:
-        return start + (np.arange(count) + 0.5) * ((end - start) / count)
-    return np.asarray(0.5 * (faces[:-1] + faces[1:]))
-
-
-def _draw_curve(
-    axes: Axes, centres: np.ndarray, values: np.ndarray, limits: tuple[float, float], style: PlaneStyle
-) -> None:
-    low, high = limits
-    axes.plot(centres, values, color=style.theme.curves[0], lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
-    for level in style.levels:
-        axes.axhline(level, color=style.theme.mark, lw=1.2)
-    axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-    axes.grid(color=style.theme.faint, alpha=0.2, lw=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="x", labelbottom=False, length=0)
 
 
 def _draw_strip(
