@@ -1,4 +1,4 @@
-"""`heatsim run`."""
+"""`heatsim run` and `heatsim resume`, over one process or all of an `mpiexec`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import json as jsonlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +23,15 @@ from heatsim.cli.options import (
     overrides_option,
     print_as_json,
     print_warnings,
+    report_error,
+    run_folder,
     scenario_file,
     trust_option,
 )
-from heatsim.cli.ranks import over_ranks
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
-from heatsim.errors import NothingLeftError
+from heatsim.errors import HeatsimError, NothingLeftError
 from heatsim.output.pictures import import_drawing
+from heatsim.solve.ranks import environment, join, leave
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -163,7 +166,6 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
 
 # How the process that a command runs in takes memory from the system.
 
-
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h
 _LARGE = 2**22  # bytes: a plane is less, of which the page faults would take longer than the work
 _KEPT = 2**24  # bytes that each of glibc's arenas keeps at its end
@@ -184,3 +186,68 @@ def release_large_arrays() -> None:
         malloc.mallopt(_TRIM_THRESHOLD, _KEPT)
     except (AttributeError, OSError, TypeError):
         return
+
+
+@click.command()
+@run_folder
+@overrides_option
+@max_time_option
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@as_json_option
+def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet: bool, as_json: bool) -> None:
+    """Go on with a RUN that was stopped or killed, from its last checkpoint; --set time.end=20 extends it."""
+    with over_ranks(as_json) as has_run:
+        if not has_run:
+            return
+        from heatsim.simulation import run as runs
+
+        release_large_arrays()
+        scenario = runs.load_changed(folder, overrides)
+
+        def start(on_progress: ProgressCallback) -> Run:
+            return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
+
+        with nothing_left_is_no_failure(folder, as_json):
+            run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
+
+
+@contextmanager
+def over_ranks(as_json: bool) -> Iterator[bool]:
+    """Compute over all processes that this one was started with, if there are several; yields whether it has the run.
+    The others have served the one that has it by then, and have nothing left to do. as_json: whether errors are JSON.
+
+    Raises `heatsim.errors.RequestError` where MPI is missing, or the processes have different versions of heatsim.
+    """
+    if environment.launched_processes() == 1:
+        yield True
+        return
+    comm = environment.world()
+    with environment.ending_all(comm, HeatsimError):
+        environment.take_threads(comm)
+        from heatsim.solve.ranks.parts import Ranks
+
+        ranks = Ranks(comm)
+    if not ranks.first:
+        ranks.serve()
+        yield False
+        return
+    join(ranks)
+    try:
+        yield True
+    except BaseException as error:
+        if ranks.in_call:
+            ranks.abort(_told(error, as_json))
+        raise
+    finally:
+        leave()
+        ranks.end()
+
+
+def _told(error: BaseException, as_json: bool) -> int:
+    """Say what ended a command, and return the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, HeatsimError):
+        return report_error(error, as_json)
+    traceback.print_exception(error)
+    return 1

@@ -48,7 +48,10 @@ class StopRequests:
         self.out_of_time = False
         self.stepping = False  # set by the first progress: until then a signal may end the process nearly where it is
         self._save = False
-        self._deadline = None if max_seconds is None else time.perf_counter() + max_seconds - _reserve(max_seconds)
+        self._deadline = None
+        if max_seconds is not None:
+            share, least, most = RESERVE
+            self._deadline = time.perf_counter() + max_seconds - min(max(share * max_seconds, least), most)
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Take a signal. A second one that ends the run ends the process at once."""
@@ -122,8 +125,3 @@ def seconds_of(text: str) -> float:
     if not whole or any(unit not in _UNITS for _, unit in parts):
         raise RequestError(f"--max-time: expected a time such as 8h, 90min or 3600 (s), found {text!r}")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-
-def _reserve(seconds: float) -> float:
-    share, least, most = RESERVE
-    return min(max(share * seconds, least), most)

@@ -1,4 +1,4 @@
-"""`heatsim warm`."""
+"""What this machine offers, and kernels compiled ahead: `heatsim doctor` and `heatsim warm`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,24 @@ from tempfile import TemporaryDirectory
 import click
 
 from heatsim.cli.options import print_error
+from heatsim.errors import HeatsimError
+
+
+@click.command()
+def doctor() -> None:
+    """Say what this machine offers: versions, CPU threads, GPU."""
+    from heatsim.cli.summary import format_table
+    from heatsim.simulation import device_selection, run_info
+
+    rows = [
+        *run_info.list_versions().items(),
+        ("cpu", device_selection.cpu_name()),
+    ]
+    try:
+        rows.append(("gpu", device_selection.gpu_name()))
+    except HeatsimError as error:
+        rows.append(("gpu", str(error)))
+    click.echo(format_table(rows))
 
 
 @click.command()
@@ -30,11 +48,11 @@ def warm(files: tuple[Path, ...], quiet: bool) -> None:
                 failed = True
                 print_error(f"{name}: {error}")
             elif not quiet:
-                click.echo(f"{name}: {_count(len(kernels))} compiled", err=True)
-    click.echo(f"{_count(count)} compiled" if count else "nothing to compile")
+                click.echo(f"{name}: {_count_in_words(len(kernels))} compiled", err=True)
+    click.echo(f"{_count_in_words(count)} compiled" if count else "nothing to compile")
     if failed:
         sys.exit(1)
 
 
-def _count(kernels: int) -> str:
+def _count_in_words(kernels: int) -> str:
     return f"{kernels or 'no'} kernel{'s' if kernels != 1 else ''}"
