@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from heatsim.store.field_reader import FieldReader, SnapshotHeader
     from heatsim.store.folder import RunFolder
 
-
 TABLES = ("probes", "regions", "energy", "melt_pool")
 FORMATS = ("png", "svg", "pdf")
 

@@ -76,14 +76,13 @@ def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: 
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return
-    from heatsim.simulation import rebuild
     from heatsim.simulation import run as runs
 
     folder, force = options["output"] or runs.default_folder(scenario), options["force"]
 
     def start(on_progress: ProgressCallback) -> Run:
         if options["resume_or_run"]:
-            return rebuild.resume_or_run(scenario, folder, on_progress=on_progress, on_warnings=print_warnings)
+            return runs.resume_or_run(scenario, folder, on_progress=on_progress, on_warnings=print_warnings)
         return runs.run_scenario(scenario, folder, force=force, on_progress=on_progress, on_warnings=print_warnings)
 
     with nothing_left_is_no_failure(folder, as_json):
@@ -142,9 +141,9 @@ def run_to_its_end(
 def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
-    from heatsim.simulation import device_selection, dry_run, preparing
-    from heatsim.simulation.memory_estimate import state_bytes
-    from heatsim.simulation.slow_warnings import slow_warnings
+    from heatsim.simulation import device_selection, estimates, preparing
+    from heatsim.simulation.estimates import state_bytes
+    from heatsim.simulation.run_warnings import slow_warnings
 
     choice = device_selection.choose_device(scenario)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device))
@@ -154,7 +153,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     if taken is None and not scenario.time.is_steady:
         taken = preparing.recommend_integrator(problem)
     print_warnings(list(slow_warnings(problem, taken if scenario.time.chosen is None else None)))
-    numbers = dry_run.estimate_run(problem, choice, taken)
+    numbers = estimates.estimate_run(problem, choice, taken)
     if as_json:
         numbers |= {"scenario": problem.scenario.to_toml()} if resolved else {}
         click.echo(jsonlib.dumps(numbers, indent=2))

@@ -101,9 +101,8 @@ def _build_and_warn(file: Path, trust: bool) -> tuple[Problem, Sequence[Issue | 
     """The problem of a scenario, and all that can be warned of before it runs."""
     from heatsim.problem import build_problem
     from heatsim.simulation.device_selection import choose_device
-    from heatsim.simulation.growth_warnings import growth_warnings
     from heatsim.simulation.preparing import resolve_auto
-    from heatsim.simulation.slow_warnings import slow_warnings
+    from heatsim.simulation.run_warnings import growth_warnings, slow_warnings
 
     scenario = load_file(file, trust=trust)
     problem = build_problem(scenario)

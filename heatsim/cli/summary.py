@@ -14,13 +14,12 @@ from heatsim.base.quantity import Quantity
 from heatsim.output.recorders import RECORDERS
 from heatsim.output.recorders.timings import describe_parts
 from heatsim.simulation.periodic_state import EXPECTED_PERIODS
-from heatsim.simulation.slow_warnings import describe_duration
+from heatsim.simulation.run_warnings import describe_duration
 from heatsim.solve.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
     from heatsim.store.tables import HotSpot
-
 
 _FEW = 8  # values of a parameter that are all told
 

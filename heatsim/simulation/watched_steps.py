@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heatsim.base.methods import DEFAULT_TOLERANCE
-from heatsim.output.recorders.quantities import QuantityReader
+from heatsim.output.recorders.results import QuantityReader
 from heatsim.simulation.over_time import OverTime, Sample, top_of_parabola
 from heatsim.solve.integrators import start_integrator
 

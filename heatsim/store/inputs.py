@@ -19,8 +19,7 @@ import numpy as np
 from PIL import Image
 
 from heatsim.errors import InputFileError
-from heatsim.store.hdf5_input import read_hdf5
-from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
+from heatsim.store.hdf5_input import MAX_ELEMENTS, Refusal, check_array, choose_dataset, read_hdf5
 from heatsim.store.tiff import TiffFacts, Voxel, one_sample, read_tiff, tiff_facts
 
 

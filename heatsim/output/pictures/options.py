@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
     from heatsim.store.folder import RunFolder
 
-
 Span = tuple[float, float]
 Range = Literal["run", "frame"] | Span
 

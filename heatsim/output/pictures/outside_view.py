@@ -34,7 +34,6 @@ MATERIALS = (
     "#8ecae6", "#ffb703", "#90be6d", "#c8b6ff", "#f4a261", "#adb5bd", "#e76f7a", "#52b8a8", "#b08968", "#e9d985"
 )  # fmt: skip
 
-
 Camera = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit vectors to the right, up, and away from the eye
 
 

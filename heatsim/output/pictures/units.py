@@ -8,7 +8,6 @@ from math import floor, isinf, log10
 _LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
 _TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
-
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from heatsim.solve.state import State
     from heatsim.store.folder import RunFolder
 
-
 MAX_FRAMES_OF_STOPPED_RUN = 20  # frames, drawn in two seconds
 
 

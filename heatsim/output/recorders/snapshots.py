@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
     from heatsim.store.slab_files import SlabFile
 
-
 Extra = Callable[["State"], Mapping[str, SnapshotField]]
 
 

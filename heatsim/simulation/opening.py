@@ -1,8 +1,10 @@
-"""The volumes of cells beside the snapshots of a run, so that a mean over the body is one call."""
+"""The snapshots of a run, opened by xarray with the volumes of cells, so that a mean over the body is one call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray
@@ -10,11 +12,11 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from heatsim.errors import InputFileError, RunFolderError
+from heatsim.output.recorders import TABLES
+from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import open_own
+from heatsim.store.series import complete_series, require_snapshots
 from heatsim.store.snapshots import AXES, read_geometry_block, read_grid, unsolved_names
-
-if TYPE_CHECKING:
-    from heatsim.store.folder import RunFolder
 
 NAME = "cell_volume"
 _ATTRIBUTES = {
@@ -22,6 +24,28 @@ _ATTRIBUTES = {
     "long_name": "volume of the cell, 0 where it is not solved",
     "units": "m^3",
 }
+
+
+def open_series(path: Path) -> xarray.Dataset:
+    """The snapshots of a run folder, or of a file `run.vtkhdf` or `packed.vtkhdf`, as an xarray Dataset; see
+    `heatsim.open`."""
+    if path.suffix == ".vtkhdf":
+        require_snapshots(path)
+        return xarray.open_dataset(path, engine="h5netcdf")
+    folder = RunFolder.open(path)
+    with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
+        complete_series(folder)
+    if not folder.series.is_file():
+        raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
+    require_snapshots(folder.series)
+    return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
+
+
+def _held(folder: RunFolder) -> str:
+    """What a run folder has in place of snapshots."""
+    names = [name for name in (*TABLES, "slices") if (folder.path / name).exists()]
+    held = [name for name in names if name != "slices" or folder.slice_names()]
+    return f"it has {', '.join(held) or 'none of the tables'}, and output.snapshots asks for them"
 
 
 def with_cell_volumes(data: xarray.Dataset, folder: RunFolder) -> xarray.Dataset:
