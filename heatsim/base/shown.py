@@ -43,9 +43,6 @@ def as_html(title: str, values: Mapping[str, str], picture: bytes | None = None)
         f'<tr><th style="text-align: left">{escape(name)}</th><td style="text-align: left">{escape(value)}</td></tr>'
         for name, value in values.items()
     )
-    shown = "" if picture is None else f'<img style="max-width: 100%" src="data:image/png;base64,{_text(picture)}">'
+    data = "" if picture is None else b64encode(picture).decode()
+    shown = f'<img style="max-width: 100%" src="data:image/png;base64,{data}">' if data else ""
     return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{shown}</div>"
-
-
-def _text(data: bytes) -> str:
-    return b64encode(data).decode("ascii")

@@ -40,8 +40,14 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
         steps: int | None = 1
     else:
         steps = None if adaptive else count_steps(problem, integrator_of(problem).largest_step(problem))
-    seconds = _seconds_a_step(problem, choice.kernel, advice)
-    whole = _foretold(control.integrator, advice) if steps is None else steps * seconds
+    # What the integrator is estimated at: it may find its steps on the way.
+    own = next((each for each in advice.estimates if each.integrator == control.integrator), None) if advice else None
+    measure = integrator_of(problem).measure
+    if measure is not None:  # a step, or a whole steady state, where the integrator solves
+        seconds = measure(State(problem, make_field(problem, choice.kernel)))
+    else:
+        seconds = own.seconds / own.steps if own else 0.0
+    whole = steps * seconds if steps is not None else own.seconds if own else None
     periods = 0.0 if control.periodic is None else EXPECTED_PERIODS * control.periodic / control.end
     return {
         "device": choice.device_name,
@@ -59,22 +65,6 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
         "periodic_seconds": None if whole is None or not periods else whole * periods,
         "advice": None if advice is None else asdict(advice),
     }
-
-
-def _foretold(integrator: str, advice: Recommendation | None) -> float | None:
-    """What the integrator is estimated at, s, where it finds its steps on the way."""
-    found = [each.seconds for each in advice.estimates if each.integrator == integrator] if advice else []
-    return found[0] if found else None
-
-
-def _seconds_a_step(problem: Problem, kernel: str, advice: Recommendation | None) -> float:
-    """Seconds of a step, or of a whole steady state: timed where the integrator solves, else as estimated."""
-    measure = integrator_of(problem).measure
-    if measure is not None:
-        return measure(State(problem, make_field(problem, kernel)))
-    name = problem.scenario.time.integrator
-    found = [each for each in advice.estimates if each.integrator == name] if advice else []
-    return found[0].seconds / found[0].steps if found else 0.0
 
 
 BASE_BYTES = 225e6  # bytes of Python, NumPy, Numba and compiled kernels,

@@ -36,16 +36,11 @@ def open_series(path: Path) -> xarray.Dataset:
     with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
         complete_series(folder)
     if not folder.series.is_file():
-        raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
+        names = [name for name in TABLES if (folder.path / name).exists()] + ["slices"] * bool(folder.slice_names())
+        held = ", ".join(names) or "none of the tables"
+        raise RunFolderError(f"{path}: the run has no snapshots; it has {held}, and output.snapshots asks for them")
     require_snapshots(folder.series)
     return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
-
-
-def _held(folder: RunFolder) -> str:
-    """What a run folder has in place of snapshots."""
-    names = [name for name in (*TABLES, "slices") if (folder.path / name).exists()]
-    held = [name for name in names if name != "slices" or folder.slice_names()]
-    return f"it has {', '.join(held) or 'none of the tables'}, and output.snapshots asks for them"
 
 
 def with_cell_volumes(data: xarray.Dataset, folder: RunFolder) -> xarray.Dataset:

@@ -329,7 +329,10 @@ def _run_in(
             stops_early, start = periodic is None, periodic and periodic.start
             info["periodic"] = {"changes": periodic.changes if periodic else []}
         state = State(problem, make_field(problem, choice.kernel), start)
-        _warm_up(state)
+        # Compile what is not compiled yet without a step, so that the time loop's rate is that of the kernels.
+        integrator_of(problem).warm_up(state)
+        state.field.sample(0.0)
+        state.field.is_finite()
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
@@ -385,13 +388,6 @@ def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, An
         raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
     with suppress(OSError):  # a full disk: the first error is the one to tell
         folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info})
-
-
-def _warm_up(state: State) -> None:
-    """Compile what is not compiled yet without taking a step, so that the time loop's rate is that of the kernels."""
-    integrator_of(state.problem).warm_up(state)
-    state.field.sample(0.0)
-    state.field.is_finite()
 
 
 def _compute(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -112,7 +111,12 @@ def simulate(
                 checkpointing.restore(steps, recorders)
                 agenda = [(event, due) for event, due in agenda if event > state.time]
             save = _saver(checkpointing, state, steps, recorders, timings)
-            progress = partial(_progress, state, end, make_look(state))
+            look = make_look(state)
+
+            def progress() -> Progress:
+                sweeps = state.solver_statistics.stages or state.step
+                return Progress(state.time, end, state.step, state.problem.grid.cells, sweeps, look)
+
             go_on = on_progress(progress())
             if stops(go_on):
                 return False
@@ -157,11 +161,6 @@ def make_look(state: State) -> Callable[[], LiveValues]:
         return LiveValues(lowest, highest, float(values[0]) if values else nan)
 
     return look
-
-
-def _progress(state: State, end: float, look: Callable[[], LiveValues]) -> Progress:
-    sweeps = state.solver_statistics.stages or state.step
-    return Progress(state.time, end, state.step, state.problem.grid.cells, sweeps, look)
 
 
 def _saver(

@@ -304,7 +304,8 @@ def locked_folder(path: Path) -> Iterator[None]:
 
     A folder that is no run folder and not empty is left alone: nobody writes in it.
     """
-    if fcntl is None or path.is_symlink() or (path.exists() and not _may_be_used(path)):
+    ours = not path.exists() or (path.is_dir() and ((path / "run.json").is_file() or holds_nothing(path)))
+    if fcntl is None or path.is_symlink() or not ours:
         yield
         return
     lock = path / LOCK
@@ -322,10 +323,6 @@ def locked_folder(path: Path) -> Iterator[None]:
                 lock.unlink()
     finally:
         os.close(descriptor)
-
-
-def _may_be_used(path: Path) -> bool:
-    return path.is_dir() and ((path / "run.json").is_file() or holds_nothing(path))
 
 
 def _take(descriptor: int, lock: Path) -> None:

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 Extra = Callable[["State"], Mapping[str, SnapshotField]]
 
 
-def _is_finite(values: np.ndarray) -> bool:
-    return bool(np.isfinite(values).all())
-
-
 def _nothing(state: State) -> Mapping[str, SnapshotField]:
     return {}
 
@@ -83,8 +79,10 @@ class SnapshotRecorder:
 
         def write() -> None:
             quantity, title, values = scenario.solved, scenario.title, field()
-            if not_looked_at and not all(share_out(lambda z: _is_finite(values[z]), parts(values.shape), values.size)):
-                raise NotFiniteError.at(step, time)
+            if not_looked_at:
+                finite = share_out(lambda z: bool(np.isfinite(values[z]).all()), parts(values.shape), values.size)
+                if not all(finite):
+                    raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
             write_snapshot(path, snapshot, slabs, scenario.output.compression)
             self._series.add(path)

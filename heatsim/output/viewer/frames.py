@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
@@ -104,11 +104,11 @@ class FrameSource:
         if max(self._blocks) == 1:
             whole = slice(None)
             return self.reader.read(header, self.field, (whole, whole, whole))
-        found = np.empty(self.shape, np.float64)
-        for z, planes in self._whole_blocks(header):
-            found[z // self._blocks[0] : z // self._blocks[0] + ceil(len(planes) / self._blocks[0])] = self._means(
-                planes, z
-            )
+        found, block, whole = np.empty(self.shape, np.float64), self._blocks[0], slice(None)
+        for start in range(0, self.shape[0], most := max(1, 32 // block)):  # as many planes as make whole blocks
+            z = start * block
+            planes = self.reader.read(header, self.field, (slice(z, z + most * block), whole, whole))
+            found[start : start + most] = self._means(planes, z)
         return found
 
     def coarse_ids(self, ids: np.ndarray) -> np.ndarray:
@@ -118,13 +118,6 @@ class FrameSource:
             for n, block in zip(ids.shape, self._blocks, strict=True)
         ]
         return ids[np.ix_(*middles)]
-
-    def _whole_blocks(self, header: SnapshotHeader) -> Iterator[tuple[int, np.ndarray]]:
-        """Planes of a snapshot, as many as make whole blocks: the index of the first, and (planes, ny, nx)."""
-        height, nz = self._blocks[0] * max(1, 32 // self._blocks[0]), self.reader.grid.shape[0]
-        whole = slice(None)
-        for z in range(0, nz, height):
-            yield z, self.reader.read(header, self.field, (slice(z, min(z + height, nz)), whole, whole))
 
     def _means(self, planes: np.ndarray, z: int) -> np.ndarray:
         grid = self.reader.grid
