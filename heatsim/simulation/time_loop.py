@@ -127,7 +127,8 @@ def simulate(
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 met = stop is not None and stop.met is not None
-                if met or event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
+                nobody_waits = state.field.device != "cpu" and all(recorder.checks_finite_itself for recorder in due)
+                if met or event == end or not nobody_waits:
                     require_finite(state.field.is_finite(), state)
                 if watches_range:
                     watch.look(at_end=event == end)

@@ -26,7 +26,7 @@ class HotspotRecorder:
     """Searches when the run ends, on the slices that were kept till then; it has to be closed after their recorders."""
 
     times: tuple[float, ...] = ()
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, folder: RunFolder, writer: Writer, wanted: Hotspots, ambients: Collection[str]) -> None:
         self._folder, self._writer, self._wanted, self._ambients = folder, writer, wanted, ambients

@@ -22,7 +22,7 @@ MAX_FRAMES_OF_STOPPED_RUN = 20  # frames, drawn in two seconds
 class SliceRecorder:
     """Keeps the frames of one slice as they come and draws them at the end, when their common range is known."""
 
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
         self.times = wanted.times(problem.scenario.time.last_time)

@@ -35,7 +35,7 @@ class SnapshotRecorder:
         scenario = problem.scenario
         self.times = scenario.output.snapshots.times(scenario.time.last_time)
         self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
-        self.late = extra is _nothing
+        self.checks_finite_itself = extra is _nothing
         self._series = Series(folder, read=not folder.goes_on)
         self._count = 0
         self._room: np.ndarray | None = None
@@ -73,7 +73,7 @@ class SnapshotRecorder:
     ) -> Callable[[], None]:
         """The task that writes a snapshot of the state as it is now; slabs: see `write_snapshot`."""
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = self.late and state.field.device == "cuda" and not slabs
+        not_looked_at = self.checks_finite_itself and state.field.device == "cuda" and not slabs
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 
