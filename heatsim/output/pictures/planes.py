@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.base.grid import AXES, cell_index
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RequestError
 from heatsim.output.pictures.curve import Curve
 from heatsim.output.pictures.frames import (
@@ -29,7 +30,7 @@ from heatsim.output.pictures.units import scaled_unit
 from heatsim.problem import build_problem
 from heatsim.scenario import load
 from heatsim.store.field_reader import FieldInfo, FieldReader, SnapshotHeader
-from heatsim.store.slice_frames import SliceFrame
+from heatsim.store.slice_frames import SliceFrame, frame_of_plane
 from heatsim.store.snapshots import read_geometry_block, unsolved_names
 
 Point = tuple[float, float, float]
@@ -100,23 +101,8 @@ class PlaneSource:
         if self._request.minus is not None:
             other, time = self._request.minus
             values = values - self._values(other, other.at(snapshot.time if time is None else time))[0]
-        rows, columns = (other for other in reversed(AXES) if other != self.axis)
-        grid = self.reader.grid
-        unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        frame = SliceFrame(
-            field=values,
-            axes=(rows, columns),
-            extent=(*grid.span(columns), *grid.span(rows)),
-            normal=self.axis,
-            position=self.position,
-            time=snapshot.time,
-            step=snapshot.step,
-            unit=self.unit,
-            title=self.reader.title,
-            name=self.field,
-            faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
-            coordinates=grid.coordinates,
-        )
+        grid, shown, title = self.reader.grid, Quantity(self.field, self.unit), self.reader.title
+        frame = frame_of_plane(grid, self.axis, self.index, values, snapshot.time, snapshot.step, shown, title)
         return frame, arrows if self._request.arrows else None
 
     def _values(self, reader: FieldReader, snapshot: SnapshotHeader) -> tuple[np.ndarray, Arrows | None]:

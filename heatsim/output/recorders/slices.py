@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from heatsim.base.grid import AXES, cell_index
+from heatsim.base.grid import cell_index
 from heatsim.output.pictures.options import picture_options
-from heatsim.store.slice_frames import SliceFrame, write_slice_frame
+from heatsim.store.slice_frames import frame_of_plane, write_slice_frame
 
 if TYPE_CHECKING:
     from heatsim.output.recorders.writer import Writer
@@ -36,29 +36,13 @@ class SliceRecorder:
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
         with self._writer.room() as submit:
-            frame = self._frame(state)
+            problem, axis = self._problem, self._wanted.axis
+            field, solved = problem.smoothed_slice(axis, state.plane(axis, self._index)), problem.scenario.solved
+            title = problem.scenario.title
+            frame = frame_of_plane(problem.grid, axis, self._index, field, state.time, state.step, solved, title)
             path = self._folder.slice_frame(self._wanted.name, self._count)
             self._count += 1
-            submit(lambda: write_slice_frame(path, frame, self._problem.scenario.output.compression))
-
-    def _frame(self, state: State) -> SliceFrame:
-        grid, axis = self._problem.grid, self._wanted.axis
-        rows, columns = (other for other in reversed(AXES) if other != axis)
-        unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        return SliceFrame(
-            field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
-            axes=(rows, columns),
-            extent=(*grid.span(columns), *grid.span(rows)),
-            normal=axis,
-            position=float(grid.centres(axis)[self._index]),
-            time=state.time,
-            step=state.step,
-            unit=self._problem.scenario.unit,
-            title=self._problem.scenario.title,
-            name=self._problem.scenario.solved.name,
-            faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
-            coordinates=grid.coordinates,
-        )
+            submit(lambda: write_slice_frame(path, frame, problem.scenario.output.compression))
 
     def state(self) -> dict[str, int]:
         """How many frames there are."""
