@@ -11,7 +11,7 @@ MAX_WIDTH = 100  # of a line
 
 
 class Shown:
-    """Shows `facts`, a title and some values by name, and a picture (PNG) where it has one."""
+    """An object that shows its `facts`, a title and values by name, and a picture (PNG) where there is one."""
 
     def facts(self) -> tuple[str, Mapping[str, str]]:
         """The title, and the values."""

@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """That of the process."""
+        """The exit code of the process."""
         return 128 + int(self.args[0])
 
 
@@ -79,7 +79,7 @@ class StopRequests:
 
     @property
     def exit_code(self) -> int:
-        """That of a run which did not reach its end because of this; 0 where nothing was asked."""
+        """The exit code of a run that a signal or the clock ended before its end; 0 where neither did."""
         if self.ended_by is not None:
             return 128 + self.ended_by
         return OUT_OF_TIME if self.out_of_time else 0

@@ -261,7 +261,7 @@ class WatchedSteps:
         return low, high
 
     def state(self) -> SavedState | None:
-        """That of the steps, and what looks compare with."""
+        """The state of the steps, and the values that the next looks compare with."""
         steps = self._control.state()
         if steps is None:
             return None

@@ -160,7 +160,7 @@ def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
 
 
 def _order(path: Path, files: list[Path]) -> Iterator[str]:
-    """In what order planes are taken, and which are missing among them."""
+    """Tell in what order planes are taken, and which planes are missing."""
     yield f"{path}: {len(files)} planes, from {files[0].name} to {files[-1].name}"
     found = [re.findall(r"\d+", file.stem) for file in files]
     numbers = [int(each[-1]) for each in found if each]

@@ -76,7 +76,7 @@ class Series:
         self.write()
 
     def add(self, path: Path) -> None:
-        """As `append`, but `run.vtkhdf` may stay some snapshots behind, until `catch_up`."""
+        """Take a snapshot as `append` does; `run.vtkhdf` may stay some snapshots behind, until `catch_up`."""
         self._take(path)
         waits = self._written + 1 + NEW_SHARE * self._written
         if len(self._frames) >= waits or time.monotonic() - self._at > PATIENCE * self._took:

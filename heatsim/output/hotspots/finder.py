@@ -1,4 +1,4 @@
-"""From frames to spots."""
+"""Find the spots in the mean of some frames: layers answer, peaks are refined, one peak stands for each place."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _cast(
     camera: Camera,
     places: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each pixel the material that is met first, -1 for none, the axis of the face met, and its depth."""
+    """The first material that the ray of each pixel meets, -1 for none; the axis of the face it meets; its depth."""
     right, up, away = camera
     columns, rows = np.meshgrid(*places)
     start = columns.reshape(-1, 1) * right + rows.reshape(-1, 1) * up - 4.0 * away

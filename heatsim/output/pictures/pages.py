@@ -238,7 +238,7 @@ def space_ticks(axis: Axis, length: float, spacing: float, unit: float = 1.0) ->
 
 
 def _numbers(ticks: list[float]) -> list[str]:
-    """All with the digits that tell neighbours apart, and no more: 0, 2.5, 5 -> 0.0, 2.5, 5.0."""
+    """Write ticks with the digits that tell neighbours apart, and no more: 0, 2.5, 5 -> 0.0, 2.5, 5.0."""
     for digits in range(13):
         texts = [f"{tick + 0.0:.{digits}f}" for tick in ticks]
         if all(abs(float(text) - tick) < 1e-9 * max(map(abs, ticks)) for text, tick in zip(texts, ticks, strict=True)):

@@ -77,7 +77,7 @@ class PlaneView:
 
     @property
     def changing(self) -> tuple[Artist, ...]:
-        """All that is drawn of a field, in order; the frame of the plane lies over its cells."""
+        """The artists that another field changes, in drawing order; the frame of the plane lies over its cells."""
         outlines = () if self._outlines is None else (self._outlines,)
         arrows = () if self._arrows is None else (self._arrows,)
         return (self.image, *self._lines, *outlines, *arrows, *self.axes.spines.values(), *self._texts)

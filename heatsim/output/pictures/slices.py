@@ -205,7 +205,7 @@ def draw_hotspots(
 
 
 def _write(axes: Axes, extent: Extent, spot: HotspotMark, radius: float, text: str) -> None:
-    """Beside the circle, on the side where there is more room; below its middle if above it would leave the plane."""
+    """Write a text beside a circle, where there is more room; below its middle if it would leave the plane above."""
     side = 1 if spot.x < 0.5 * (extent[0] + extent[1]) else -1
     level = 1 if spot.y + 1.2 * radius < extent[3] else -1
     written = axes.annotate(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RegionRecorder(TableRecorder):
-    """All parts in one table; whenever one is due, all are recorded. Energies count from t = 0."""
+    """Writes all parts into one table; whenever one part is due, all are recorded. Energies count from t = 0."""
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario

@@ -28,7 +28,7 @@ _OVER_TIME: dict[str, Callable[[np.ndarray], np.floating]] = {
 
 
 class ResultRecorder(TableRecorder):
-    """All results in one table; whenever one is due, all are recorded."""
+    """Writes all results into one table; whenever one result is due, all are recorded."""
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario

@@ -39,7 +39,7 @@ class CellMaterials:
         return np.asarray(~np.array(self.ambient)[self.ids])
 
     def outside(self, values: np.ndarray) -> tuple[float | None, ...]:
-        """Of each id the value of its cells, where they are not solved but have one: that of an ambient."""
+        """The value of the cells of each id that are not solved but have a value, as an ambient has; else None."""
         found: list[float | None] = [None] * len(self.ambient)
         for number in np.flatnonzero(np.array(self.ambient) & ~np.array(self.void)).tolist():
             cells = values[self.ids == number]
@@ -112,7 +112,7 @@ class FrameSource:
         return found
 
     def coarse_ids(self, ids: np.ndarray) -> np.ndarray:
-        """Of each block the number (nz, ny, nx) of the cell in its middle."""
+        """The number (nz, ny, nx) that the middle cell of each block has."""
         middles = [
             np.minimum(np.arange(0, n, block) + block // 2, n - 1)
             for n, block in zip(ids.shape, self._blocks, strict=True)
@@ -156,10 +156,9 @@ class FrameSource:
 
 
 def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Callable[[float], None]) -> list[Frame]:
-    """All frames, with one pair of ends: those of the cells that are solved. Snapshots that are damaged are left out,
-    and told.
+    """Encode all frames with one range: that of the cells that are solved. Damaged snapshots are left out, and told.
 
-    The snapshots are read twice, first for the ends, so that few are in memory.
+    The snapshots are read twice, first for the range, so that few are in memory.
     """
     headers, extents, outsides = [], [], []
     for number, header in enumerate(source.headers):
@@ -189,7 +188,7 @@ def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Ca
 
 
 def encode_frame(source: FrameSource, header: SnapshotHeader) -> Frame:
-    """A frame by itself, with ends of its own: of a run that goes on, whose range is not known yet."""
+    """Encode one frame with a range of its own: of a run that goes on, whose range is not known yet."""
     values = source.values(header)
     low, high = _extent(values, source.materials)
     outside = _outside(values, source.materials)
