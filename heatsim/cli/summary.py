@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _FEW = 8  # values of a parameter that are all told
 
 
-def format_table(rows: Iterable[tuple[str, str]]) -> str:
-    """Two aligned columns."""
-    rows = list(rows)
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+def format_table(rows: Sequence[Sequence[str]], sides: str = "<.") -> str:
+    """Rows with aligned columns. sides: "<" or ">" for each column, "." for a last one that is not filled up."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    forms = ["" if side == "." else f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
+    return "\n".join("  ".join(map(format, row, forms)) for row in rows)
 
 
 def format_run(path: Path, info: dict[str, Any]) -> str:
@@ -106,13 +106,7 @@ def format_hotspots(spots: Sequence[HotSpot], solved: Quantity) -> str:
         return "no hot spots"
     values = f"{solved.name} [{solved.unit}]", f"rise [{solved.difference_unit}]"
     head = ("slice", "time [s]", "x [m]", "y [m]", "z [m]", "scale [m]", *values)
-    cells = [head] + [(spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        [row[0].ljust(widths[0]), *(text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))]
-        for row in cells
-    )
-    return "\n".join("  ".join(line) for line in lines)
+    return format_table([head, *((spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots)], "<>>>>>>>")
 
 
 def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
@@ -185,10 +179,6 @@ def _format_recommendation(advice: dict[str, Any]) -> str:
         (each["integrator"], f"{each['steps']}", f"{each['sweeps'] or '-'}", f"{each['seconds']:.2g}", each["refused"])
         for each in advice["estimates"]
     ]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]).rstrip()
-        for row in [head, *rows]
-    ]
+    lines = [line.rstrip() for line in format_table([head, *rows], "<>>>.").splitlines()]
     advised = f"advised for an error of {advice['tolerance']:g} of the range of temperatures: {advice['integrator']}"
     return "\n".join([*lines, advised, *filter(None, [advice["hint"]])])
