@@ -197,9 +197,9 @@ def fit_to_page(
         materials = PlaneMaterials(materials.ids[cells], materials.void[cells], materials.parts[cells])
         field = np.where(materials.void, -np.inf, field)  # what is hidden is not the hottest of a pixel
     size = pixels(frame.extent)
-    field, faces = downsample_frame(replace(frame, field=field), size)
+    field, faces = downsample(field, frame.faces, size)
     if field.shape != frame.field.shape:
-        at = np.ix_(*_window_starts(frame, size))
+        at = np.ix_(*_window_starts(frame.field.shape, frame.faces, size))
         if materials is not None:
             void = ~np.isfinite(field)
             materials = PlaneMaterials(materials.ids[at], void, materials.parts[at])
@@ -245,38 +245,30 @@ def _faces(frame: SliceFrame) -> Faces:
     return frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
 
 
-def downsample_frame(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
-    """A frame on no more cells than `pixels` (rows, columns), and the faces of these cells where they are unequal."""
-    if frame.faces is None:
-        return downsample_plane(frame.field, pixels), None
-    if 1 in frame.field.shape:
-        return frame.field, frame.faces
-    field, faces = frame.field, list(frame.faces)
-    for axis, first in enumerate(_window_starts(frame, pixels)):
-        field = np.maximum.reduceat(field, first, axis)
-        faces[axis] = np.append(faces[axis][first], faces[axis][-1])
-    return field, (faces[0], faces[1])
-
-
-def _window_starts(frame: SliceFrame, pixels: tuple[int, int]) -> list[np.ndarray]:
-    """The first rows and columns of the cells that `downsample_frame` makes one."""
-    if frame.faces is None:
-        return [np.arange(0, n, -(-n // most)) for n, most in zip(frame.field.shape, pixels, strict=True)]
-    starts = []
-    for places, most in zip(frame.faces, pixels, strict=True):
-        pixel = ((places[:-1] - places[0]) / (places[-1] - places[0]) * most).astype(np.int64)
-        starts.append(np.flatnonzero(np.diff(pixel, prepend=-1)))  # cells that begin in a pixel of their own
-    return starts
-
-
-def downsample_plane(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
-    """A plane on no more cells (rows, columns) than there are pixels, each the hottest of those that it stands for.
+def downsample(field: np.ndarray, faces: Faces | None, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
+    """A plane on no more cells (rows, columns) than there are pixels, each the hottest of those that it stands for; and
+    the faces of these cells, where `faces` are those of unequal ones.
 
     A peak of a single cell is still seen. The last row and column may stand for fewer cells, which moves what is drawn
     by less than a pixel. Small planes, and lines, which are drawn as curves, stay as they are.
     """
-    window = tuple(-(-n // most) for n, most in zip(field.shape, pixels, strict=True))
-    if 1 in field.shape or window == (1, 1):
-        return field
-    rows, columns = (np.arange(0, n, each) for n, each in zip(field.shape, window, strict=True))
-    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(field, rows, 0), columns, 1))
+    starts = _window_starts(field.shape, faces, pixels)
+    if 1 in field.shape or all(len(first) == n for first, n in zip(starts, field.shape, strict=True)):
+        return field, faces
+    for axis, first in enumerate(starts):
+        field = np.maximum.reduceat(field, first, axis)
+    if faces is not None:
+        rows, columns = (np.append(places[first], places[-1]) for places, first in zip(faces, starts, strict=True))
+        faces = rows, columns
+    return field, faces
+
+
+def _window_starts(shape: tuple[int, ...], faces: Faces | None, pixels: tuple[int, int]) -> list[np.ndarray]:
+    """The first rows and columns of the cells that `downsample` makes one."""
+    if faces is None:
+        return [np.arange(0, n, -(-n // most)) for n, most in zip(shape, pixels, strict=True)]
+    starts = []
+    for places, most in zip(faces, pixels, strict=True):
+        pixel = ((places[:-1] - places[0]) / (places[-1] - places[0]) * most).astype(np.int64)
+        starts.append(np.flatnonzero(np.diff(pixel, prepend=-1)))  # cells that begin in a pixel of their own
+    return starts

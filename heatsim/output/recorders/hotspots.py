@@ -105,7 +105,7 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
-    from heatsim.output.pictures.frames import downsample_plane, plane_style, position_text, time_text
+    from heatsim.output.pictures.frames import downsample, plane_style, position_text, time_text
     from heatsim.output.pictures.slices import HotspotMark, draw_hotspots, pixels
 
     vertical, horizontal = frame.axes
@@ -113,7 +113,7 @@ def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, sp
     count = "1 hot spot" if len(spots) == 1 else f"{len(spots) or 'no'} hot spots"
     draw_hotspots(
         folder.hotspot_picture(name),
-        downsample_plane(field, pixels(frame.extent)),
+        downsample(field, None, pixels(frame.extent))[0],
         frame.extent,
         marks,
         plane_style(frame, f"{time_text(frame.time, frame.time)}{position_text(frame)}:  {count}"),
