@@ -1,4 +1,5 @@
 """Curves over time or along a line, with their names beside them, so that none covers a curve; and maps of values.
+Panels side by side compare curves with points; images in rows have a scale each.
 
 Of many curves over time, which no eye tells apart, there is a map: a row for each, its values in colour.
 """

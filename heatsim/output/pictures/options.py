@@ -1,4 +1,4 @@
-"""How pictures look: what commands and the table `output.pictures` of a scenario may choose."""
+"""How pictures look, as commands or `output.pictures` choose; and which pictures a run draws when it has finished."""
 
 from __future__ import annotations
 

