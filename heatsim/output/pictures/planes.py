@@ -173,11 +173,7 @@ def draw_planes(
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
         subtitle = ",  ".join(filter(None, (plane_subtitle(cut, field, end), source.taken_off)))
         style = plane_style(cut, subtitle, limits, options)
-        if source.minus:  # blue below 0, red above it
-            low, high = limits
-            both = low < 0.0 < high or low == high
-            style = replace(style, colours=_DIFFERENCE_COLOURS if both else _RISES if low >= 0.0 else _FALLS)
-        style = replace(style, quantity=source.quantity)
+        style = replace(style, quantity=source.quantity, colours=_colours_of(limits) if source.minus else style.colours)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
         drawn(number)
@@ -219,6 +215,12 @@ def _limits(
     if high <= _ROUNDING * largest and low < 0.0:
         return low, 0.0
     return -largest, largest
+
+
+def _colours_of(limits: tuple[float, float]) -> str:
+    """The colours of a difference: blue below 0, red above it."""
+    low, high = limits
+    return _DIFFERENCE_COLOURS if low < 0.0 < high or low == high else _RISES if low >= 0.0 else _FALLS
 
 
 def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:
