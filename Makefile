@@ -53,7 +53,7 @@ long: $(VENV)/.installed-dev
 QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/test_messages.py tests/cli/test_run_results.py \
   tests/physics/test_conservation.py tests/physics/test_decay_of_modes.py tests/kernels/test_cell_classes.py \
   tests/kernels/test_temporal_plan.py tests/store/test_run_folder.py tests/store/test_snapshot_files.py \
-  tests/plots/test_slice_pictures.py
+  tests/pictures/test_slice_pictures.py
 
 quick: $(VENV)/.installed-dev
 	$(PYTEST) -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)

@@ -62,7 +62,7 @@ from pathlib import Path
 from heatsim.cli.main import main
 from heatsim.problem import build_problem
 from heatsim.scenario import load
-from heatsim.simulation.memory_estimate import run_bytes
+from heatsim.simulation.estimates import run_bytes
 main(["run", "case.toml", "--quiet", "--force"], standalone_mode=False)
 lines = Path("/proc/self/status").read_text().splitlines()
 peak = next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

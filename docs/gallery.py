@@ -157,8 +157,8 @@ def draw_thumbnail(run: Path, target: Path) -> None:
 
     from heatsim.output.pictures.frames import fit_to_page, plane_materials, plane_style
     from heatsim.output.pictures.options import PictureOptions
-    from heatsim.output.plots.planes import PlaneView, extent_faces
-    from heatsim.output.plots.slices import box_size
+    from heatsim.output.pictures.plane_view import PlaneView, extent_faces
+    from heatsim.output.pictures.slices import box_size
     from heatsim.store.folder import RunFolder
     from heatsim.store.slice_frames import read_slice_frame
 

@@ -252,10 +252,12 @@ def open(run: Run | FilePath) -> xarray.Dataset:
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """
     from heatsim.simulation import arguments
-    from heatsim.simulation import run as runs
 
     with arguments.spoken_in_python():
-        return runs.open_series(arguments.folder_of(run))
+        folder = arguments.folder_of(run)
+        from heatsim.simulation.opening import open_series
+
+        return open_series(folder)
 
 
 def open_sweep(folder: FilePath) -> xarray.Dataset:

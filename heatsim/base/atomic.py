@@ -19,7 +19,7 @@ _durable: ContextVar[bool] = ContextVar("durable", default=True)  # whether file
 
 @contextmanager
 def for_a_moment() -> Iterator[None]:
-    """Have this thread not wait for the disk: for files that are gone at the end."""
+    """Let this thread not wait for the disk: for files that a command removes when it ends."""
     token = _durable.set(False)
     try:
         yield

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Evaluation(NamedTuple):
-    """One of an expression: its operations, and the values that it gave."""
+    """An evaluation of an expression: how many operations the expression has, and how many values it gave."""
 
     nodes: int
     values: int
@@ -20,7 +20,7 @@ _counting: ContextVar[list[Evaluation] | None] = ContextVar("counting", default=
 
 @contextmanager
 def counted() -> Iterator[list[Evaluation]]:
-    """Gives a list to which the evaluations of this thread, and of those that share its work, are added meanwhile."""
+    """Give a list, to which evaluations of this thread, and of threads that share its work, are added in the block."""
     found: list[Evaluation] = []
     token = _counting.set(found)
     try:

@@ -39,7 +39,6 @@ _WORDS = {
     "warmest": "highest",
 }  # of messages and labels
 
-
 # A text in quotes, with what is said of the measure that it names, or one without any.
 _QUOTED_OR_NOT = re.compile(r'("(?:\\.|[^"\\])*"(?: is an? [\w ]*)?)|[^"]+')
 

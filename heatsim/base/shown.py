@@ -11,7 +11,7 @@ MAX_WIDTH = 100  # of a line
 
 
 class Shown:
-    """Shows `facts`, a title and some values by name, and a picture (PNG) where it has one."""
+    """An object that shows its `facts`, a title and values by name, and a picture (PNG) where there is one."""
 
     def facts(self) -> tuple[str, Mapping[str, str]]:
         """The title, and the values."""
@@ -43,9 +43,6 @@ def as_html(title: str, values: Mapping[str, str], picture: bytes | None = None)
         f'<tr><th style="text-align: left">{escape(name)}</th><td style="text-align: left">{escape(value)}</td></tr>'
         for name, value in values.items()
     )
-    shown = "" if picture is None else f'<img style="max-width: 100%" src="data:image/png;base64,{_text(picture)}">'
+    data = "" if picture is None else b64encode(picture).decode()
+    shown = f'<img style="max-width: 100%" src="data:image/png;base64,{data}">' if data else ""
     return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{shown}</div>"
-
-
-def _text(data: bytes) -> str:
-    return b64encode(data).decode("ascii")

@@ -84,7 +84,7 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Row], group: Call
 
 
 def markdown(columns: Sequence[TableColumn], rows: Sequence[Row]) -> str:
-    """The same table in Markdown."""
+    """A table in Markdown, with the columns that `print_table` shows."""
     shown = filled(columns, rows)
     lines = [[column.title for column in shown], ["---"] * len(shown)]
     lines += [[column.show(row) for column in shown] for row in rows]

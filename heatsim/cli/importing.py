@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,10 +32,7 @@ from heatsim.errors import RequestError, ScenarioError
 )
 @click.option("--steady", is_flag=True, help="The steady state of the mean powers, in place of the trace.")
 @click.option("--force", is_flag=True, help="Replace the scenario file.")
-def import_(
-    file: Path, powers: Path | None, config: Path | None, materials: Path | None, output: Path | None,
-    cells: int | None, sink_coefficient: float | None, sink_temperature: float | None, steady: bool, force: bool,
-) -> None:  # fmt: skip
+def import_(file: Path, output: Path | None, cells: int | None, steady: bool, force: bool, **options: Any) -> None:
     """Make a scenario of a chip from the files of HotSpot or 3D-ICE.
 
     FILE is HotSpot's floorplan of a die (.flp) or layers of a stack (.lcf), or a stack of 3D-ICE (.stk).
@@ -49,21 +47,23 @@ def import_(
     from heatsim.studies.imports.scenarios import powers_file, start_file
     from heatsim.studies.imports.three_d_ice import Cooling, import_stack
 
+    powers, coefficient = options["powers"], options["sink_coefficient"]
     target = output or file.with_suffix(".toml")
     table = powers_file(target)
     if not force and (target.exists() or table.exists()):
         raise RequestError(f"{target}: is there already, or its powers are; --force replaces them")
-    if sink_temperature is not None and sink_coefficient is None:
+    if options["sink_temperature"] is not None and coefficient is None:
         raise click.UsageError("--sink-temperature: give --sink-coefficient, too")
-    if sink_coefficient is not None and file.suffix != ".stk":
+    if coefficient is not None and file.suffix != ".stk":
         raise click.UsageError(f"{file}: --sink-coefficient is for stacks of 3D-ICE (.stk); HotSpot has r_convec")
     if file.suffix == ".stk":
-        cooling = None if sink_coefficient is None else Cooling(sink_coefficient, sink_temperature)
+        cooling = None if coefficient is None else Cooling(coefficient, options["sink_temperature"])
         found = import_stack(file, target, cells, steady=steady, cooling=cooling)
     elif powers is None:
         raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
     else:
-        found = import_hotspot(HotspotFiles(file, powers, config, materials), target, cells or 48, steady=steady)
+        files = HotspotFiles(file, powers, options["config"], options["materials"])
+        found = import_hotspot(files, target, cells or 48, steady=steady)
     text = found.toml
     try:
         require_text(text, target)

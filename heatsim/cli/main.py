@@ -17,26 +17,16 @@ import click
 
 from heatsim.base.version import __version__
 from heatsim.cli.bench import bench
-from heatsim.cli.converge import converge
-from heatsim.cli.doctor import doctor
 from heatsim.cli.effective import effective
-from heatsim.cli.hotspots import hotspots
 from heatsim.cli.importing import import_
-from heatsim.cli.info import info
-from heatsim.cli.init import init
-from heatsim.cli.movie import movie
+from heatsim.cli.machine import doctor, warm
 from heatsim.cli.options import print_as_json, report_error
-from heatsim.cli.pack import pack
-from heatsim.cli.plot import plot
-from heatsim.cli.preview import preview
-from heatsim.cli.resume import resume
-from heatsim.cli.run import run
-from heatsim.cli.schema import schema
+from heatsim.cli.plot import movie, plot
+from heatsim.cli.run import resume, run
+from heatsim.cli.run_folders import hotspots, info, pack, view
+from heatsim.cli.scenario_files import init, preview, schema, validate
 from heatsim.cli.sweep import sweep
-from heatsim.cli.validate import validate
-from heatsim.cli.verify import verify
-from heatsim.cli.view import view
-from heatsim.cli.warm import warm
+from heatsim.cli.verify import converge, verify
 from heatsim.cli.zth import zth
 from heatsim.errors import HeatsimError, Issue
 

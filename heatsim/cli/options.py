@@ -40,7 +40,6 @@ max_time_option = click.option(
     "--max-time", metavar="TIME", help="End with a checkpoint before this wall time, such as 8h; exit code 75."
 )
 
-
 Units = dict[str, float]
 LENGTH: Units = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "nm": 1e-9}
 TIME: Units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86400.0}

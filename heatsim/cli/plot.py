@@ -1,21 +1,32 @@
-"""`heatsim plot`."""
+"""`heatsim plot` and `heatsim movie`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, ParamType, run_folder, to_run_unit
+from heatsim.cli.options import (
+    LENGTH,
+    TEMPERATURE,
+    TIME,
+    Measure,
+    NumberList,
+    ParamType,
+    progress_bar,
+    run_folder,
+    to_run_unit,
+)
 from heatsim.errors import RequestError, RunFolderError
 
 if TYPE_CHECKING:
+    from heatsim.output.pictures.movie import KeptSlice
     from heatsim.output.pictures.options import PictureOptions
-    from heatsim.output.pictures.planes import PlaneRequest
+    from heatsim.output.pictures.planes import PlaneRequest, PlaneSource
     from heatsim.store.field_reader import FieldReader, SnapshotHeader
     from heatsim.store.folder import RunFolder
 
@@ -138,9 +149,9 @@ class PlotRequest:
 
     def draw_line(self) -> None:
         """Draw profiles between two points."""
+        from heatsim.output.pictures.charts import Chart, draw_charts
         from heatsim.output.pictures.planes import line_curves
-        from heatsim.output.plots.charts import Chart, draw_charts
-        from heatsim.output.plots.units import format_length, length_unit, value_label
+        from heatsim.output.pictures.units import format_length, length_unit, value_label
 
         reader = open_reader(self.folder, self.asked["field"])
         field, ends = self.asked["field"] or reader.quantity.name, self.asked["line"]
@@ -157,8 +168,8 @@ class PlotRequest:
 
     def draw_tables(self, names: tuple[str, ...]) -> None:
         """Draw tables over time."""
+        from heatsim.output.pictures.charts import draw_charts
         from heatsim.output.pictures.tables import table_charts
-        from heatsim.output.plots.charts import draw_charts
 
         title = str(self.folder.read_info().get("title") or "A run")
         drawings = [(name, table_charts(self.folder, name, self.asked["log"])) for name in names]
@@ -202,16 +213,13 @@ class PlotRequest:
     def _kind(self) -> str:
         output, kind = self.asked["output"], self.asked["kind"]
         if output is None or not output.suffix:
-            return str(kind or self._own_kind())
+            try:
+                return str(kind or self.folder.read_scenario()["output"]["pictures"]["format"])
+            except (RunFolderError, KeyError):
+                return "png"
         if output.suffix[1:].lower() not in FORMATS or kind not in (None, output.suffix[1:].lower()):
             raise click.UsageError(f"--output {output}: a file ends in .{kind}" if kind else _WHICH.format(output))
         return str(output.suffix[1:].lower())
-
-    def _own_kind(self) -> str:
-        try:
-            return str(self.folder.read_scenario()["output"]["pictures"]["format"])
-        except (RunFolderError, KeyError):
-            return "png"
 
     def _targets(self, names: list[str]) -> list[Path]:
         """Files for pictures of these names."""
@@ -247,7 +255,7 @@ def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     for message in reader.skipped:
         warn(message)
     if field and field not in reader.fields and vector_name(reader, field) is not None:
-        from heatsim.output.pictures.vectors import add_vector
+        from heatsim.output.pictures.planes import add_vector
 
         add_vector(reader, field)
     return reader
@@ -287,3 +295,62 @@ def picture_options(folder: RunFolder, asked: dict[str, Any], kind: str = "png")
         span = tuple(span) if asked.get("field") in (None, solved.name) else "run"
     contours = chosen("contours", "contours", True)
     return PictureOptions(theme, span, levels, contours, asked["crop"], kind)  # type: ignore[arg-type]
+
+
+MOVIE_FORMATS = ("gif", "webp", "mp4")
+
+
+@click.command()
+@run_folder
+@plane_options
+@click.option("--slice", "kept", metavar="NAME", help="A slice that the run kept [the first, if there is one].")
+@click.option("--fps", type=click.FloatRange(0.1, 50.0), default=8.0, show_default=True, help="Frames a second.")
+@click.option(
+    "--format", "kind", type=click.Choice(MOVIE_FORMATS), help="MP4 needs heatsim\\[movie] [of --output, or gif]."
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="The movie [RUN/pictures/...].")
+def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **asked: Any) -> None:
+    """Make a movie of a RUN folder: of a slice that it kept, or of a plane through its snapshots.
+
+    With --field, --axis, --at or --minus-... the plane goes through the snapshots, one frame each. The colours have one
+    range over all times.
+    """
+    from heatsim.output.pictures.movie import make_movie
+    from heatsim.output.pictures.options import MOVIE_DPI
+    from heatsim.store.folder import RunFolder
+
+    opened = RunFolder.open(folder)
+    kind = _movie_format(output, asked["kind"])
+    shown, name = _shown(opened, kept, asked)
+    if output is None:
+        opened.pictures.mkdir(exist_ok=True)
+    target = output or opened.pictures / f"{name}.{kind}"
+    options = replace(picture_options(opened, asked), dpi=MOVIE_DPI)
+    with progress_bar("movie") as progress:
+        make_movie(target, shown, options, fps, warn, progress)
+    click.echo(target)
+
+
+def _shown(folder: RunFolder, kept: str | None, asked: dict[str, Any]) -> tuple[KeptSlice | PlaneSource, str]:
+    """What the movie shows, and a name for it."""
+    from heatsim.output.pictures.movie import KeptSlice
+    from heatsim.output.pictures.planes import PlaneSource
+
+    names = [name for name in folder.slice_names() if folder.slice_frame_paths(name)]
+    if kept is not None and kept not in names:
+        raise RequestError(f"{folder.path}: has no slice {kept!r}; there are {', '.join(names) or 'none'}")
+    if (kept is None and any(asked[key] is not None for key in PLANE_KEYS)) or not names:
+        reader = open_reader(folder, asked["field"])
+        source = PlaneSource(reader, plane_request(reader, asked))
+        return source, f"{source.field}_{source.axis}_{source.position:.6g}"
+    name = kept or names[0]
+    return KeptSlice(folder, name), name
+
+
+def _movie_format(output: Path | None, kind: str | None) -> str:
+    if output is None:
+        return kind or "gif"
+    found = output.suffix[1:].lower()
+    if found not in MOVIE_FORMATS or kind not in (None, found):
+        raise click.UsageError(f"--output {output}: a file ends in {' or '.join(f'.{each}' for each in MOVIE_FORMATS)}")
+    return found

@@ -1,4 +1,4 @@
-"""`heatsim run`."""
+"""`heatsim run` and `heatsim resume`, over one process or all of an `mpiexec`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import gc
 import json as jsonlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -23,12 +23,15 @@ from heatsim.cli.options import (
     overrides_option,
     print_as_json,
     print_warnings,
+    report_error,
+    run_folder,
     scenario_file,
     trust_option,
 )
-from heatsim.cli.ranks import over_ranks
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
-from heatsim.errors import NothingLeftError
+from heatsim.errors import HeatsimError, NothingLeftError
+from heatsim.output.pictures import import_drawing
+from heatsim.solve.ranks import environment, join, leave
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
@@ -73,14 +76,13 @@ def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: 
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return
-    from heatsim.simulation import rebuild
     from heatsim.simulation import run as runs
 
     folder, force = options["output"] or runs.default_folder(scenario), options["force"]
 
     def start(on_progress: ProgressCallback) -> Run:
         if options["resume_or_run"]:
-            return rebuild.resume_or_run(scenario, folder, on_progress=on_progress, on_warnings=print_warnings)
+            return runs.resume_or_run(scenario, folder, on_progress=on_progress, on_warnings=print_warnings)
         return runs.run_scenario(scenario, folder, force=force, on_progress=on_progress, on_warnings=print_warnings)
 
     with nothing_left_is_no_failure(folder, as_json):
@@ -110,8 +112,9 @@ def run_to_its_end(
 
     seconds = None if max_time is None else seconds_of(max_time)
     if scenario.output.slices:
-        # No daemon: one that is in C++ code when Python ends takes the process down with it, and its exit code.
-        Thread(target=_import_plots).start()
+        # While kernels are compiled, a second core has time for it. No daemon: one that is in C++ code when Python ends
+        # takes the process down with it, and its exit code.
+        Thread(target=import_drawing).start()
     prepare_process()
     try:
         with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:
@@ -138,9 +141,9 @@ def run_to_its_end(
 def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
-    from heatsim.simulation import device_selection, dry_run, preparing
-    from heatsim.simulation.memory_estimate import state_bytes
-    from heatsim.simulation.slow_warnings import slow_warnings
+    from heatsim.simulation import device_selection, estimates, preparing
+    from heatsim.simulation.estimates import state_bytes
+    from heatsim.simulation.run_warnings import slow_warnings
 
     choice = device_selection.choose_device(scenario)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device))
@@ -150,7 +153,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     if taken is None and not scenario.time.is_steady:
         taken = preparing.recommend_integrator(problem)
     print_warnings(list(slow_warnings(problem, taken if scenario.time.chosen is None else None)))
-    numbers = dry_run.estimate_run(problem, choice, taken)
+    numbers = estimates.estimate_run(problem, choice, taken)
     if as_json:
         numbers |= {"scenario": problem.scenario.to_toml()} if resolved else {}
         click.echo(jsonlib.dumps(numbers, indent=2))
@@ -160,16 +163,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
         click.echo(f"\n{problem.scenario.to_toml()}")
 
 
-def _import_plots() -> None:
-    """Import what draws: while kernels are compiled, a second core has time for it."""
-    from heatsim.output.plots import docstrings
-
-    docstrings.leave_out()
-    import_module("heatsim.output.plots.slices")
-
-
 # How the process that a command runs in takes memory from the system.
-
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h
 _LARGE = 2**22  # bytes: a plane is less, of which the page faults would take longer than the work
@@ -191,3 +185,68 @@ def release_large_arrays() -> None:
         malloc.mallopt(_TRIM_THRESHOLD, _KEPT)
     except (AttributeError, OSError, TypeError):
         return
+
+
+@click.command()
+@run_folder
+@overrides_option
+@max_time_option
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@as_json_option
+def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet: bool, as_json: bool) -> None:
+    """Go on with a RUN that was stopped or killed, from its last checkpoint; --set time.end=20 extends it."""
+    with over_ranks(as_json) as has_run:
+        if not has_run:
+            return
+        from heatsim.simulation import run as runs
+
+        release_large_arrays()
+        scenario = runs.load_changed(folder, overrides)
+
+        def start(on_progress: ProgressCallback) -> Run:
+            return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
+
+        with nothing_left_is_no_failure(folder, as_json):
+            run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
+
+
+@contextmanager
+def over_ranks(as_json: bool) -> Iterator[bool]:
+    """Compute over all processes that this one was started with, if there are several; yields whether it has the run.
+    The others have served the one that has it by then, and have nothing left to do. as_json: whether errors are JSON.
+
+    Raises `heatsim.errors.RequestError` where MPI is missing, or the processes have different versions of heatsim.
+    """
+    if environment.launched_processes() == 1:
+        yield True
+        return
+    comm = environment.world()
+    with environment.ending_all(comm, HeatsimError):
+        environment.take_threads(comm)
+        from heatsim.solve.ranks.parts import Ranks
+
+        ranks = Ranks(comm)
+    if not ranks.first:
+        ranks.serve()
+        yield False
+        return
+    join(ranks)
+    try:
+        yield True
+    except BaseException as error:
+        if ranks.in_call:
+            ranks.abort(_told(error, as_json))
+        raise
+    finally:
+        leave()
+        ranks.end()
+
+
+def _told(error: BaseException, as_json: bool) -> int:
+    """Say what ended a command, and return the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, HeatsimError):
+        return report_error(error, as_json)
+    traceback.print_exception(error)
+    return 1

@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """That of the process."""
+        """The exit code of the process."""
         return 128 + int(self.args[0])
 
 
@@ -48,7 +48,10 @@ class StopRequests:
         self.out_of_time = False
         self.stepping = False  # set by the first progress: until then a signal may end the process nearly where it is
         self._save = False
-        self._deadline = None if max_seconds is None else time.perf_counter() + max_seconds - _reserve(max_seconds)
+        self._deadline = None
+        if max_seconds is not None:
+            share, least, most = RESERVE
+            self._deadline = time.perf_counter() + max_seconds - min(max(share * max_seconds, least), most)
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Take a signal. A second one that ends the run ends the process at once."""
@@ -76,7 +79,7 @@ class StopRequests:
 
     @property
     def exit_code(self) -> int:
-        """That of a run which did not reach its end because of this; 0 where nothing was asked."""
+        """The exit code of a run that a signal or the clock ended before its end; 0 where neither did."""
         if self.ended_by is not None:
             return 128 + self.ended_by
         return OUT_OF_TIME if self.out_of_time else 0
@@ -122,8 +125,3 @@ def seconds_of(text: str) -> float:
     if not whole or any(unit not in _UNITS for _, unit in parts):
         raise RequestError(f"--max-time: expected a time such as 8h, 90min or 3600 (s), found {text!r}")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-
-def _reserve(seconds: float) -> float:
-    share, least, most = RESERVE
-    return min(max(share * seconds, least), most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,30 +14,34 @@ from heatsim.base.quantity import Quantity
 from heatsim.output.recorders import RECORDERS
 from heatsim.output.recorders.timings import describe_parts
 from heatsim.simulation.periodic_state import EXPECTED_PERIODS
-from heatsim.simulation.slow_warnings import describe_duration
+from heatsim.simulation.run_warnings import describe_duration
 from heatsim.solve.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
     from heatsim.store.tables import HotSpot
 
-
 _FEW = 8  # values of a parameter that are all told
 
 
-def format_table(rows: Iterable[tuple[str, str]]) -> str:
-    """Two aligned columns."""
-    rows = list(rows)
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+def format_table(rows: Sequence[Sequence[str]], sides: str = "<.") -> str:
+    """Rows with aligned columns. sides: "<" or ">" for each column, "." for a last one that is not filled up."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    forms = ["" if side == "." else f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
+    return "\n".join("  ".join(map(format, row, forms)) for row in rows)
 
 
 def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
     solved = Quantity.of_run(info)
-    steady, times, units = integrator.method.to_limit, info.get("result_times", {}), info.get("result_units", {})
+    results, times, units = (info.get(key, {}) for key in ("results", "result_times", "result_units"))
+    steady = integrator.method.to_limit
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
+    energy, unit = info["energy"], solved.in_own_unit(integrator.method.energy_unit)
+    heat = energy["faces"] | energy["ambients"]
+    entered = [f"{name} {value:.5g} {unit}" for name, value in heat.items() if value != 0.0]
+    go_on = f"heatsim resume {shlex.quote(str(path))}" + (" (a steady state is sought anew)" if steady else "")
     rows = [
         ("state", f"{info['state']} at {reached}"),
         *([("stopped by", f"{info['stop']['criterion']}, {_format_event(info['stop'])}")] if "stop" in info else []),
@@ -51,34 +55,16 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s in the steps")]),
         (
             f"{solved.stored} residual",
-            f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.method.energy_unit)}, "
-            f"{info['energy']['relative_residual']:.1e} of the {solved.stored} moved",
+            f"{energy['residual']:.3g} {unit}, {energy['relative_residual']:.1e} of the {solved.stored} moved",
         ),
-        *(
-            [
-                (
-                    solved.in_own_words("heat entered"),
-                    _format_heat(info, solved.in_own_unit(integrator.method.energy_unit)),
-                )
-            ]
-            if _heat_entered(info)
-            else []
-        ),
-        *(
-            (name, format_result(value, units.get(name, ""), times.get(name)))
-            for name, value in info.get("results", {}).items()
-        ),
+        *([(solved.in_own_words("heat entered"), ", ".join(entered))] if entered else []),
+        *((name, _format_result(value, units.get(name, ""), times.get(name))) for name, value in results.items()),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
-        *([("to go on", _format_resume(path, steady))] if info["state"] == "stopped" else []),
+        *([("to go on", go_on)] if info["state"] == "stopped" else []),
     ]
     return format_table(rows)
-
-
-def _format_resume(path: Path, steady: bool) -> str:
-    """The command that goes on with a run that was stopped."""
-    return f"heatsim resume {shlex.quote(str(path))}" + (" (a steady state is sought anew)" if steady else "")
 
 
 def _format_steps(info: dict[str, Any]) -> str:
@@ -90,16 +76,6 @@ def _format_steps(info: dict[str, Any]) -> str:
     return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
 
 
-def _heat_entered(info: dict[str, Any]) -> dict[str, float]:
-    """Heat that came through each face and from each ambient, but for those through which none passed."""
-    energy = info["energy"]
-    return {name: heat for name, heat in (energy["faces"] | energy["ambients"]).items() if heat != 0.0}
-
-
-def _format_heat(info: dict[str, Any], unit: str) -> str:
-    return ", ".join(f"{name} {heat:.5g} {unit}" for name, heat in _heat_entered(info).items())
-
-
 def _format_event(stop: dict[str, Any]) -> str:
     """When the condition of a stop began to hold, and how exactly that is known."""
     start, end = stop["between"]
@@ -107,7 +83,7 @@ def _format_event(stop: dict[str, Any]) -> str:
     return f"{found}; an error of the tolerance shifts it by {stop['shift']:.2g} s" if stop["shift"] else found
 
 
-def format_result(value: float | None, unit: str, time: float | None = None) -> str:
+def _format_result(value: float | None, unit: str, time: float | None = None) -> str:
     """A result with its unit, and when it was so, if that is known."""
     found = "not reached" if value is None else f"{value:.6g} {unit}".rstrip()
     return found if value is None or time is None else f"{found} at t = {time:.6g} s"
@@ -130,13 +106,7 @@ def format_hotspots(spots: Sequence[HotSpot], solved: Quantity) -> str:
         return "no hot spots"
     values = f"{solved.name} [{solved.unit}]", f"rise [{solved.difference_unit}]"
     head = ("slice", "time [s]", "x [m]", "y [m]", "z [m]", "scale [m]", *values)
-    cells = [head] + [(spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        [row[0].ljust(widths[0]), *(text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))]
-        for row in cells
-    )
-    return "\n".join("  ".join(line) for line in lines)
+    return format_table([head, *((spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots)], "<>>>>>>>")
 
 
 def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
@@ -183,7 +153,7 @@ def format_sweep(path: Path, about: Mapping[str, Any]) -> str:
 
 def format_estimate(numbers: dict[str, Any]) -> str:
     """An estimate for people."""
-    limit, steps = numbers["stability_limit_seconds"], numbers["steps"]
+    limit, steps, whole = numbers["stability_limit_seconds"], numbers["steps"], numbers["seconds"]
     steady = METHODS[numbers["integrator"]].to_limit
     found = f"found on the way; about {numbers['seconds_a_step']:.3g} s of computing each"
     rows = [
@@ -193,17 +163,13 @@ def format_estimate(numbers: dict[str, Any]) -> str:
         ("steps", found if steps is None else f"{steps}, {numbers['cell_updates']:.3g} cell updates"),
         ("memory", f"about {numbers['memory_bytes'] / 1e6:.0f} MB"),
         ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots and checkpoints"),
-        ("time", _foretold(numbers["seconds"])),
+        ("time", "depends on the number of steps" if whole is None else f"about {describe_duration(whole)}"),
     ]
     if numbers.get("periodic_seconds"):
         told = describe_duration(numbers["periodic_seconds"])
         rows.append(("periodic state", f"about {told} of this, if it is found in {EXPECTED_PERIODS} periods"))
     shown = format_table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])
     return shown if numbers["advice"] is None else f"{shown}\n\n{_format_recommendation(numbers['advice'])}"
-
-
-def _foretold(seconds: float | None) -> str:
-    return "depends on the number of steps" if seconds is None else f"about {describe_duration(seconds)}"
 
 
 def _format_recommendation(advice: dict[str, Any]) -> str:
@@ -213,10 +179,6 @@ def _format_recommendation(advice: dict[str, Any]) -> str:
         (each["integrator"], f"{each['steps']}", f"{each['sweeps'] or '-'}", f"{each['seconds']:.2g}", each["refused"])
         for each in advice["estimates"]
     ]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]).rstrip()
-        for row in [head, *rows]
-    ]
+    lines = [line.rstrip() for line in format_table([head, *rows], "<>>>.").splitlines()]
     advised = f"advised for an error of {advice['tolerance']:g} of the range of temperatures: {advice['integrator']}"
     return "\n".join([*lines, advised, *filter(None, [advice["hint"]])])

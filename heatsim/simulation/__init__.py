@@ -1,1 +1,1 @@
-"""Simulation."""
+"""A run from a scenario to its folder: prepared, estimated, taken through time, resumed, opened."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from heatsim_kernels.device.log import log
 
-from heatsim.simulation.memory_estimate import checkpoint_bytes
+from heatsim.simulation.estimates import checkpoint_bytes
 from heatsim.solve.integrators.step_control import require_finite
 from heatsim.store.checkpoints import Checkpoint, write_checkpoint
 

@@ -107,7 +107,8 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
     if on_cuda and kernel not in NONLINEAR_STEPPERS and find_material_dependence(scenario) is not None:
-        message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
+        key = ".".join(map(str, find_material_dependence(scenario) or ()))
+        message = f'"{kernel}" takes constants, and {key} depends on temperature'
         flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "temporal" allows it, as "auto" does')
         raise ScenarioError([flaw])
     cells = prod(scenario.grid.cells) // (1 if ranks is None else ranks.size)
@@ -116,7 +117,10 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         raise ScenarioError([scenario.issue_at(("grid", "cells"), message, "take fewer cells, or --device cpu")])
     if on_cuda:
         choice = DeviceChoice("cuda", _gpu_names(), kernel, "named by the scenario")
-        _require_shared_memory(scenario, kernel)
+        needed, there = _shared_memory(scenario, kernel)
+        if needed > there:
+            message = f'"{kernel}" needs {needed} bytes of shared memory a block, and this GPU has {there}'
+            raise ScenarioError([_issue_at_kernel(scenario, message)])
         return choice
     if device == "cuda":
         return DeviceChoice("cuda", _gpu_names(), *_fastest_cuda_kernel(scenario))
@@ -183,19 +187,6 @@ def _shared_memory(scenario: Scenario, kernel: str) -> tuple[int, int]:
     from heatsim_kernels.explicit.cuda.tile_tuning import min_shared_bytes
 
     return min_shared_bytes(kernel, scenario.compute.precision), shared_memory()
-
-
-def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
-    """Refuse a kernel whose smallest tile is more than a block may have of the GPU's shared memory."""
-    needed, there = _shared_memory(scenario, kernel)
-    if needed > there:
-        message = f'"{kernel}" needs {needed} bytes of shared memory a block, and this GPU has {there}'
-        raise ScenarioError([_issue_at_kernel(scenario, message)])
-
-
-def _temperature_dependent_key(scenario: Scenario) -> str:
-    """The key of a property that depends on temperature, in words."""
-    return ".".join(map(str, find_material_dependence(scenario) or ()))
 
 
 def _issue_at_kernel(scenario: Scenario, message: str) -> Issue:

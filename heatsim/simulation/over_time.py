@@ -36,7 +36,7 @@ class OverTime:
 
     @classmethod
     def of(cls, scenario: Scenario) -> OverTime | None:
-        """Those of a scenario, None where it has none or no time."""
+        """The results over time of a scenario; None where it asks for none, or seeks a steady state."""
         asked = any(result.over is not None for result in scenario.output.results)
         return cls(scenario.output.results) if asked and not scenario.time.is_steady else None
 
@@ -86,7 +86,7 @@ class OverTime:
         return {name: time for name, (time, _) in self.found().items() if kinds[name] != "mean"}
 
     def state(self) -> dict[str, Any]:
-        """All that is known: for `restore`."""
+        """The results so far and the last looks: what `restore` takes."""
         return {
             "best": [None if each is None else list(each) for each in self._best],
             "integrals": list(self._integrals),

@@ -10,8 +10,8 @@ from heatsim.base.methods import METHODS
 from heatsim.errors import HeatsimError
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
+from heatsim.simulation.estimates import disk_bytes, state_bytes
 from heatsim.simulation.free_resources import require_disk
-from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.solve.integrators import auto, make_field
 from heatsim.solve.integrators.euler import with_explicit_steps
 from heatsim.solve.integrators.integrator import StepCost

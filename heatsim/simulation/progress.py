@@ -25,7 +25,7 @@ class ProgressWords:
     """What is reported of the progress of a run, and when its field is read for that."""
 
     def __init__(self, scenario: Scenario) -> None:
-        from heatsim.output.plots.units import unit_symbol
+        from heatsim.output.pictures.units import unit_symbol
 
         probes = scenario.output.probes
         self._unit, self._probe = unit_symbol(scenario.unit), probes[0].name if probes else ""
@@ -50,7 +50,7 @@ class ProgressWords:
 
     def time(self, progress: Progress) -> str:
         """How far the run is."""
-        from heatsim.output.plots.units import format_time
+        from heatsim.output.pictures.units import format_time
 
         if progress.phase:
             return progress.phase

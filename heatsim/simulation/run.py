@@ -13,42 +13,36 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 from heatsim_kernels.device.log import log
 
 from heatsim.base.atomic import write_atomically
 from heatsim.base.quantity import Quantity
 from heatsim.base.shown import Shown
-from heatsim.errors import HeatsimError, InputFileError, Issue, NothingLeftError, RequestError, RunFolderError
-from heatsim.output.pictures.closing import draw_closing_pictures
+from heatsim.errors import HeatsimError, Issue, NothingLeftError, RequestError, RunFolderError
+from heatsim.output.pictures.options import draw_closing_pictures
 from heatsim.output.recorders import TABLES, make_recorders
 from heatsim.output.recorders.timings import Timings
 from heatsim.output.recorders.writer import Writer
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint, request_digest
-from heatsim.simulation.growth_warnings import growth_warnings
 from heatsim.simulation.over_time import OverTime
 from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.preparing import for_wider_range, prepare
 from heatsim.simulation.range_watch import RangeLeft
 from heatsim.simulation.run_info import describe_outcome, describe_run, found_values, seconds_of
-from heatsim.simulation.slow_warnings import slow_warnings
+from heatsim.simulation.run_warnings import growth_warnings, rank_warnings, slow_warnings
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, simulate
 from heatsim.solve.integrators import auto, integrator_of, make_field
-from heatsim.solve.ranks import joined_ranks
 from heatsim.solve.state import State
 from heatsim.store.checkpoints import Checkpoint, newest_checkpoint, write_checkpoint
-from heatsim.store.folder import RunFolder
-from heatsim.store.run_lock import locked_folder
-from heatsim.store.series import complete_series, require_snapshots
+from heatsim.store.folder import RunFolder, locked_folder
 
 if TYPE_CHECKING:
-    import xarray
-
     from heatsim.output.viewer.page import Embedded
     from heatsim.scenario import Scenario
+    from heatsim.simulation.time_loop import ProgressCallback
 
 WarningCallback = Callable[[Sequence[Issue]], None]
 
@@ -82,7 +76,7 @@ class Run(Shown):
 
     def picture(self) -> bytes | None:
         """The overview of the run, where it has snapshots."""
-        from heatsim.output.pictures.closing import overview_picture
+        from heatsim.output.pictures.options import overview_picture
 
         try:
             return overview_picture(RunFolder.open(self.path))
@@ -144,7 +138,7 @@ def run_scenario(
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = prepare(scenario, path)
     warnings = [*problem.warnings(), *growth_warnings(problem), *slow_warnings(problem, taken)]
-    warnings += [*_rank_warnings(problem, choice.device == "cuda")]
+    warnings += [*rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
@@ -155,31 +149,6 @@ def run_scenario(
                 return _run_in(folder, problem, choice, taken, callbacks)
         except RangeLeft as left:
             return _run_anew(path, left, problem, taken, callbacks, on_warnings)
-
-
-def _rank_warnings(problem: Problem, on_gpus: bool) -> Iterator[Issue]:
-    """A warning where several ranks are slower than one, or no faster."""
-    ranks = joined_ranks()
-    if ranks is None:
-        return
-    if problem.scenario.time.solves:
-        from heatsim_kernels.solver.slabs import plan_slabs
-
-        grid, wraps = problem.grid, problem.coefficients.periodic[2]
-        if ranks.size > 1 and plan_slabs(grid.shape, ranks.size, wraps) is None:
-            message = f"the first of {ranks.size} ranks computes alone: so few cells, or planes along z, are not cut"
-            yield problem.scenario.issue_at(("grid", "cells"), message, "start fewer ranks")
-        return
-    from heatsim.solve.ranks.field import predicted_speedup
-
-    gpus = ranks.gpus() if on_gpus else None
-    speedup = predicted_speedup(problem.coefficients, problem.dtype, ranks.size, numba.get_num_threads(), gpus)
-    if speedup < 1.0:
-        message = (
-            f"{ranks.size} ranks are predicted to take {1 / speedup:.1f} times as long as one: a slab has so few cells "
-            "that exchanging its halos takes longer than its steps"
-        )
-        yield problem.scenario.issue_at(("grid", "cells"), message, "start fewer ranks")
 
 
 def resume_run(
@@ -229,6 +198,31 @@ def resume_run(
             return _run_anew(path, left, problem, taken, callbacks, on_warnings)
 
 
+def resume_or_run(
+    scenario: Scenario, path: Path, *, on_progress: ProgressCallback, on_warnings: WarningCallback
+) -> Run:
+    """Go on with the run of this scenario in a folder; where the folder holds another run, one that failed, or none,
+    run it from the start. Raises `NothingLeftError` where it has reached its end, and `HeatsimError` in its kinds."""
+    if _holds(path, scenario):
+        end = [] if scenario.time.is_steady else [f"time.end={scenario.time.end!r}"]
+        try:
+            return resume_run(path, end, on_progress=on_progress, on_warnings=on_warnings)
+        except NothingLeftError:
+            raise
+        except (RequestError, RunFolderError):  # beyond this end, or its checkpoint does not fit
+            pass
+    return run_scenario(scenario, path, force=True, on_progress=on_progress, on_warnings=on_warnings)
+
+
+def _holds(path: Path, scenario: Scenario) -> bool:
+    """Whether a folder holds a run of this scenario that did not fail."""
+    try:
+        info = RunFolder.open(path).read_info()
+    except HeatsimError:
+        return False
+    return info.get("state") != "failed" and info.get("request") == request_digest(scenario)
+
+
 def _hottest(saved: Mapping[str, Any] | None) -> float:
     """The highest temperature that the steps of a saved run were made for, K, or 0."""
     return 0.0 if saved is None else float(saved["run"].get("hottest", 0.0))
@@ -276,35 +270,9 @@ def _require_something_left(
         )
 
 
-def open_series(path: Path) -> xarray.Dataset:
-    """The snapshots of a run folder, or of a file `run.vtkhdf` or `packed.vtkhdf`, as an xarray Dataset; see
-    `heatsim.open`."""
-    import xarray
-
-    from heatsim.simulation.cell_volumes import with_cell_volumes
-
-    if path.suffix == ".vtkhdf":
-        require_snapshots(path)
-        return xarray.open_dataset(path, engine="h5netcdf")
-    folder = RunFolder.open(path)
-    with suppress(OSError, InputFileError):  # in a folder that cannot be written to, and beside damaged snapshots
-        complete_series(folder)
-    if not folder.series.is_file():
-        raise RunFolderError(f"{path}: the run has no snapshots; {_held(folder)}")
-    require_snapshots(folder.series)
-    return with_cell_volumes(xarray.open_dataset(folder.series, engine="h5netcdf"), folder)
-
-
-def _held(folder: RunFolder) -> str:
-    """What a run folder has in place of snapshots."""
-    names = [name for name in (*TABLES, "slices") if (folder.path / name).exists()]
-    held = [name for name in names if name != "slices" or folder.slice_names()]
-    return f"it has {', '.join(held) or 'none of the tables'}, and output.snapshots asks for them"
-
-
 class _Callbacks(NamedTuple):
     """What is reported of progress, when the command began, whether only numbers are wanted, and what was asked for:
-    see `rebuild.request_digest`."""
+    see `request_digest`."""
 
     on_progress: ProgressCallback
     started: float
@@ -361,7 +329,10 @@ def _run_in(
             stops_early, start = periodic is None, periodic and periodic.start
             info["periodic"] = {"changes": periodic.changes if periodic else []}
         state = State(problem, make_field(problem, choice.kernel), start)
-        _warm_up(state)
+        # Compile what is not compiled yet without a step, so that the time loop's rate is that of the kernels.
+        integrator_of(problem).warm_up(state)
+        state.field.sample(0.0)
+        state.field.is_finite()
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
@@ -417,13 +388,6 @@ def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, An
         raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
     with suppress(OSError):  # a full disk: the first error is the one to tell
         folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info})
-
-
-def _warm_up(state: State) -> None:
-    """Compile what is not compiled yet without taking a step, so that the time loop's rate is that of the kernels."""
-    integrator_of(state.problem).warm_up(state)
-    state.field.sample(0.0)
-    state.field.is_finite()
 
 
 def _compute(

@@ -49,8 +49,8 @@ class StopCriterion:
         return f"stop.{key} was never met, so the run went on to time.end: {self._last}"
 
     def distance(self, values: Sequence[float]) -> float:
-        """By how much the condition is met, 0 or more, or missed, less than 0, K: of the best of its alternatives that
-        clause of it that is worst."""
+        """How far the condition is met (0 or more) or missed (less than 0), K: by the worst clause of its best
+        alternative."""
         of = dict(zip(self._clauses, values, strict=True))
         return max(min(_distance(clause, of[clause]) for clause in choice) for choice in self._stop.alternatives)
 
@@ -117,6 +117,6 @@ def _fastest(before: np.ndarray, now: np.ndarray, rounding: float = 0.0) -> floa
 
 
 def _distance(clause: Clause, value: float) -> float:
-    """By how much a clause is met, or missed. At its limit itself, < and > miss by the least that there is."""
+    """How far a value is beyond the limit of a clause; at the limit itself < and > miss by the least float."""
     beyond = value - clause.limit if clause.comparison.startswith(">") else clause.limit - value
     return beyond if beyond != 0.0 or clause.holds(value) else -5e-324

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -112,7 +111,12 @@ def simulate(
                 checkpointing.restore(steps, recorders)
                 agenda = [(event, due) for event, due in agenda if event > state.time]
             save = _saver(checkpointing, state, steps, recorders, timings)
-            progress = partial(_progress, state, end, make_look(state))
+            look = make_look(state)
+
+            def progress() -> Progress:
+                sweeps = state.solver_statistics.stages or state.step
+                return Progress(state.time, end, state.step, state.problem.grid.cells, sweeps, look)
+
             go_on = on_progress(progress())
             if stops(go_on):
                 return False
@@ -123,7 +127,8 @@ def simulate(
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 met = stop is not None and stop.met is not None
-                if met or event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
+                nobody_waits = state.field.device != "cpu" and all(recorder.checks_finite_itself for recorder in due)
+                if met or event == end or not nobody_waits:
                     require_finite(state.field.is_finite(), state)
                 if watches_range:
                     watch.look(at_end=event == end)
@@ -157,11 +162,6 @@ def make_look(state: State) -> Callable[[], LiveValues]:
         return LiveValues(lowest, highest, float(values[0]) if values else nan)
 
     return look
-
-
-def _progress(state: State, end: float, look: Callable[[], LiveValues]) -> Progress:
-    sweeps = state.solver_statistics.stages or state.step
-    return Progress(state.time, end, state.step, state.problem.grid.cells, sweeps, look)
 
 
 def _saver(

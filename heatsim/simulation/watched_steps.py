@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heatsim.base.methods import DEFAULT_TOLERANCE
-from heatsim.output.recorders.quantities import QuantityReader
+from heatsim.output.recorders.results import QuantityReader
 from heatsim.simulation.over_time import OverTime, Sample, top_of_parabola
 from heatsim.solve.integrators import start_integrator
 
@@ -261,7 +261,7 @@ class WatchedSteps:
         return low, high
 
     def state(self) -> SavedState | None:
-        """That of the steps, and what looks compare with."""
+        """The state of the steps, and the values that the next looks compare with."""
         steps = self._control.state()
         if steps is None:
             return None

@@ -27,7 +27,10 @@ def write_movie(
     done: called with how many frames have been written. Raises OSError; RequestError where MP4 cannot be written.
     """
     kind = path.suffix[1:].lower()
-    {"gif": _write_gif, "webp": _write_webp, "mp4": _write_mp4}[kind](path, pictures, fps, done)
+    if kind == "webp":
+        _save(path, _frames(pictures, done), fps, len(pictures), format="WEBP", quality=85, method=2)
+    else:
+        {"gif": _write_gif, "mp4": _write_mp4}[kind](path, pictures, fps, done)
 
 
 def require_movie_format(kind: str) -> None:
@@ -61,10 +64,6 @@ def _write_gif(path: Path, pictures: Sequence[Path], fps: float, done: Callable[
     palette = sheet.reduce(2).quantize(255, Image.Quantize.MEDIANCUT)
     frames = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _frames(pictures, done))
     _save(path, frames, fps, len(pictures), format="GIF", disposal=1, optimize=False)
-
-
-def _write_webp(path: Path, pictures: Sequence[Path], fps: float, done: Callable[[int], None]) -> None:
-    _save(path, _frames(pictures, done), fps, len(pictures), format="WEBP", quality=85, method=2)
 
 
 def _save(path: Path, frames: Iterator[Image.Image], fps: float, count: int, **options: Any) -> None:

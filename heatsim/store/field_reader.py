@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import h5py
 import numpy as np
 
 from heatsim.base.grid import CellGrid
@@ -137,12 +136,11 @@ class FieldReader:
                 self.quantity = read_quantity(file)
                 names = (self.quantity.name, *extra_fields(file))
                 self.grid, self.title = grid, str(file.attrs["title"])
-                self.fields = {name: _describe(file, name) for name in names}
+                of_fields = {name: snapshot_dataset(file, name).attrs for name in names}
+                self.fields = {
+                    name: FieldInfo(str(found["units"]), str(found.get("long_name", name)))
+                    for name, found in of_fields.items()
+                }
             elif grid != self.grid or any(name not in file for name in self.fields):
                 raise ValueError("it differs from the first snapshot in grid or fields")
         self.snapshots.append(header)
-
-
-def _describe(file: h5py.File, name: str) -> FieldInfo:
-    attributes = snapshot_dataset(file, name).attrs
-    return FieldInfo(str(attributes["units"]), str(attributes.get("long_name", name)))

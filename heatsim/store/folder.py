@@ -6,7 +6,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,16 @@ _TEMPORARY = re.compile(r"(.*/)?\.([^/]+)\.tmp")
 _SLICE_NAME = re.compile(r"\w[\w.+=-]{0,99}")
 
 
+class _Place:
+    """Where a file or a folder of a run lies: an attribute of `RunFolder`."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self._name, self.__doc__ = name, about
+
+    def __get__(self, folder: RunFolder, owner: type[RunFolder]) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The files of one run under `path`; relative paths inside it stay valid when the folder is moved.
@@ -41,6 +52,21 @@ class RunFolder:
 
     path: Path
     goes_on: bool = False
+
+    snapshots = _Place("snapshots", "Folder of the snapshots.")
+    slices = _Place("slices", "Folder of the slices: pictures, and a folder of frames for each slice.")
+    pictures = _Place("pictures", "Folder of the pictures and movies that commands draw; made with the first of them.")
+    series = _Place("run.vtkhdf", "All snapshots as one file, for ParaView and xarray.")
+    geometry = _Place("geometry.h5", "Material of each cell.")
+    mesh = _Place("mesh.h5", "Points and cells for VTK, where cells are unequal or coordinates cylindrical.")
+    probes = _Place("probes.csv", "Temperature at the probes over time.")
+    energy = _Place("energy.csv", "Energy ledger over time.")
+    regions = _Place("regions.csv", "Temperature and energy of regions over time.")
+    results = _Place("results.csv", "The numbers for which the run is made, over time.")
+    hotspots = _Place("hotspots.csv", "Hot spots on the slices.")
+    scenario = _Place("scenario.toml", "The scenario as run, with defaults filled.")
+    info = _Place("run.json", "Versions, device, timings and exit state of the run.")
+    log = _Place("run.log", "What the run had to say.")
 
     @classmethod
     def create(cls, path: Path, force: bool = False, tables: Collection[str] = ()) -> RunFolder:
@@ -70,76 +96,6 @@ class RunFolder:
         folder = cls(path)
         folder.read_info()
         return folder
-
-    @property
-    def snapshots(self) -> Path:
-        """Folder of the snapshots."""
-        return self.path / "snapshots"
-
-    @property
-    def slices(self) -> Path:
-        """Folder of the slices: pictures, and a folder of frames for each slice."""
-        return self.path / "slices"
-
-    @property
-    def pictures(self) -> Path:
-        """Folder of the pictures and movies that commands draw; it is made with the first of them."""
-        return self.path / "pictures"
-
-    @property
-    def series(self) -> Path:
-        """All snapshots as one file, for ParaView and xarray."""
-        return self.path / "run.vtkhdf"
-
-    @property
-    def geometry(self) -> Path:
-        """Material of each cell."""
-        return self.path / "geometry.h5"
-
-    @property
-    def mesh(self) -> Path:
-        """Points and cells for VTK, where cells are unequal or coordinates cylindrical."""
-        return self.path / "mesh.h5"
-
-    @property
-    def probes(self) -> Path:
-        """Temperature at the probes over time."""
-        return self.path / "probes.csv"
-
-    @property
-    def energy(self) -> Path:
-        """Energy ledger over time."""
-        return self.path / "energy.csv"
-
-    @property
-    def regions(self) -> Path:
-        """Temperature and energy of regions over time."""
-        return self.path / "regions.csv"
-
-    @property
-    def results(self) -> Path:
-        """The numbers for which the run is made, over time."""
-        return self.path / "results.csv"
-
-    @property
-    def hotspots(self) -> Path:
-        """Hot spots on the slices."""
-        return self.path / "hotspots.csv"
-
-    @property
-    def scenario(self) -> Path:
-        """The scenario as run, with defaults filled."""
-        return self.path / "scenario.toml"
-
-    @property
-    def info(self) -> Path:
-        """Versions, device, timings and exit state of the run."""
-        return self.path / "run.json"
-
-    @property
-    def log(self) -> Path:
-        """What the run had to say."""
-        return self.path / "run.log"
 
     @property
     def checkpoints(self) -> tuple[Path, Path]:
@@ -289,3 +245,52 @@ def _slice_name(name: str) -> str:
     if not _SLICE_NAME.fullmatch(name):
         raise RunFolderError(f"slice name {name!r}: letters, digits and _ . + = - were expected")
     return name
+
+
+try:
+    import fcntl
+except ImportError:  # Windows: no lock
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which is made if need be. Raises RunFolderError where another process holds it.
+
+    A folder that is no run folder and not empty is left alone: nobody writes in it.
+    """
+    ours = not path.exists() or (path.is_dir() and ((path / "run.json").is_file() or holds_nothing(path)))
+    if fcntl is None or path.is_symlink() or not ours:
+        yield
+        return
+    lock = path / LOCK
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        raise RunFolderError(f"{path}: cannot be made a run folder: {error.strerror or error}") from None
+    try:
+        _take(descriptor, lock)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # the folder may have vanished
+                lock.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, lock: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = lock.stat().st_ino == os.fstat(descriptor).st_ino  # not one that its owner has just removed
+    except BlockingIOError:
+        held = False
+    except OSError:  # a file system without locks
+        return
+    if not held:
+        owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+        other = "another run of this process" if owner == str(os.getpid()) else f"another process ({owner})"
+        raise RunFolderError(f"{lock.parent}: {other if owner else 'another process'} is writing in it")
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -203,7 +203,7 @@ def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
 
 
 def find_dataset(file: h5py.File, name: str) -> h5py.Dataset:
-    """As `plain_dataset`, but the storage may be virtual, and the caller has to see to what it reads."""
+    """Find the dataset `name` as `plain_dataset` does, but let it be virtual: the caller checks what it refers to."""
     node: Any = file
     for part in [part for part in name.split("/") if part]:
         if not isinstance(node, h5py.Group) or part not in (names := list(node)):

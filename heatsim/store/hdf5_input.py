@@ -1,4 +1,4 @@
-"""A user's HDF5 file, read in a process of its own.
+"""What an input array may be, whatever file it comes from; and a user's HDF5 file, read in a process of its own.
 
 Damaged metadata makes the HDF5 library itself crash now and then (HDF5 2.0: 2 of 40000 files with a few bytes
 changed at random). In another process that is one more error message. It costs about 0.3 s.
@@ -10,19 +10,47 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import h5py
 import numpy as np
 
 from heatsim.store.hdf5 import HDF5_ERRORS, plain_dataset
-from heatsim.store.input_checks import Refusal, check_array, choose_dataset
 from heatsim.store.slab_files import snapshot_dataset
 
 _FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 _REFUSED = 3  # exit status of a child that says why on stderr
 _CHUNK_ELEMENTS = 2**22  # a resizable dataset may have chunks larger than itself, within reason
+
+MAX_ELEMENTS = 2**31
+
+
+class Refusal(Exception):
+    """The file is not used, for the reason given."""
+
+
+def check_array(shape: Sequence[int], dtype: np.dtype[Any], max_elements: int) -> None:
+    """Raise Refusal unless the elements are numbers or bools, and no more than `max_elements`."""
+    if dtype.kind not in "biuf":
+        raise Refusal(f"numbers or bools were expected, found elements of type {dtype}")
+    if math.prod(shape) > max_elements:
+        size = " x ".join(map(str, shape))
+        raise Refusal(f"holds {size} elements, more than the {max_elements} expected at most")
+
+
+def choose_dataset(names: Sequence[str], wanted: str | None) -> str:
+    """Take the array `wanted`, or the only one. Raises Refusal."""
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is not None and wanted in names:
+        return wanted
+    found = f"found {', '.join(sorted(names)[:10])}" if names else "found none"
+    if wanted is None:
+        raise Refusal(f"one array, or a name in `dataset`, was expected; {found}")
+    raise Refusal(f"an array named {wanted!r} was expected; {found}")
 
 
 def read_hdf5(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:

@@ -19,8 +19,7 @@ import numpy as np
 from PIL import Image
 
 from heatsim.errors import InputFileError
-from heatsim.store.hdf5_input import read_hdf5
-from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
+from heatsim.store.hdf5_input import MAX_ELEMENTS, Refusal, check_array, choose_dataset, read_hdf5
 from heatsim.store.tiff import TiffFacts, Voxel, one_sample, read_tiff, tiff_facts
 
 
@@ -161,7 +160,7 @@ def _by_number(file: Path) -> tuple[list[tuple[int, str]], str]:
 
 
 def _order(path: Path, files: list[Path]) -> Iterator[str]:
-    """In what order planes are taken, and which are missing among them."""
+    """Tell in what order planes are taken, and which planes are missing."""
     yield f"{path}: {len(files)} planes, from {files[0].name} to {files[-1].name}"
     found = [re.findall(r"\d+", file.stem) for file in files]
     numbers = [int(each[-1]) for each in found if each]

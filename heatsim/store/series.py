@@ -8,7 +8,6 @@ than about 1000 at once, the limit on open files has to be raised (`ulimit -n`).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -77,7 +76,7 @@ class Series:
         self.write()
 
     def add(self, path: Path) -> None:
-        """As `append`, but `run.vtkhdf` may stay some snapshots behind, until `catch_up`."""
+        """Take a snapshot as `append` does; `run.vtkhdf` may stay some snapshots behind, until `catch_up`."""
         self._take(path)
         waits = self._written + 1 + NEW_SHARE * self._written
         if len(self._frames) >= waits or time.monotonic() - self._at > PATIENCE * self._took:
@@ -98,7 +97,9 @@ class Series:
 
     def _take(self, path: Path) -> None:
         with open_own(path, "snapshot") as file:
-            layout = _read_layout(file)
+            names = (read_quantity(file).name, *extra_fields(file))
+            variables = {name: _in_plain_units(read_variable(file, name)) for name in names}
+            layout = _Layout(read_grid(file), str(file.attrs["title"]), variables)
             frame = float(file["time"][()]), int(file.attrs["step"])
         if self._layout not in (None, layout):
             raise InputFileError(path, "differs from the first snapshot in grid, title or fields")
@@ -112,7 +113,9 @@ class Series:
         add_header(file, layout.title)
         add_grid(file, layout.grid)
         add_time(file, times).make_scale("time")
-        _add_steps(file, [self._frames[path][1] for path in paths])
+        steps = file.create_dataset("step", data=np.array([self._frames[path][1] for path in paths], np.int64))
+        set_attributes(steps, {"long_name": "time steps done", "units": "1"})
+        attach_scales(file, steps, ("time",))
         vtk = self._vtk(file, layout.grid, times)
         vectors = find_vectors(layout.variables)
         parts = {part for vector in vectors for part in vector.parts.values()}
@@ -123,8 +126,10 @@ class Series:
             attach_scales(file, data, _ALL_AXES)
             data.attrs["coordinates"] = "step"
             vtk.add(name, variable, sources, data)
-        if vectors:
-            _add_components(file, list(vectors[0].parts))
+        if vectors:  # the dimension of their components
+            scale = file.create_dataset(COMPONENT, data=list(vectors[0].parts), dtype=h5py.string_dtype())
+            scale.make_scale(COMPONENT)
+            set_attributes(scale, {"long_name": "axis along which a vector's component points"})
         for vector in vectors:
             data = vector.add(file, layout.grid.shape, sources)
             attach_scales(file, data, (*_ALL_AXES, COMPONENT))
@@ -176,28 +181,9 @@ def require_snapshots(path: Path) -> None:
         )
 
 
-def _read_layout(file: h5py.File) -> _Layout:
-    names = (read_quantity(file).name, *extra_fields(file))
-    variables = {name: _in_plain_units(read_variable(file, name)) for name in names}
-    return _Layout(read_grid(file), str(file.attrs["title"]), variables)
-
-
 def _in_plain_units(variable: VirtualVariable) -> VirtualVariable:
     units = with_powers(str(variable.attributes["units"]))
     return replace(variable, attributes={**variable.attributes, "units": units})
-
-
-def _add_components(file: h5py.File, letters: Sequence[str]) -> None:
-    """Add the dimension of the components of vectors."""
-    scale = file.create_dataset(COMPONENT, data=list(letters), dtype=h5py.string_dtype())
-    scale.make_scale(COMPONENT)
-    set_attributes(scale, {"long_name": "axis along which a vector's component points"})
-
-
-def _add_steps(file: h5py.File, steps: list[int]) -> None:
-    variable = file.create_dataset("step", data=np.asarray(steps, dtype=np.int64))
-    set_attributes(variable, {"long_name": "time steps done", "units": "1"})
-    attach_scales(file, variable, ("time",))
 
 
 def _add_material(file: h5py.File, vtk: VtkImage | VtkMesh, geometry: Path) -> None:

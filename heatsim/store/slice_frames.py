@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from heatsim.base.grid import AXES, CellGrid
 from heatsim.base.quantity import Quantity
 from heatsim.store.chunks import FAST, Compression
 from heatsim.store.hdf5 import (
@@ -47,6 +48,28 @@ class SliceFrame:
     name: str = "temperature"
     faces: tuple[np.ndarray, np.ndarray] | None = None
     coordinates: str = "cartesian"
+
+
+def frame_of_plane(
+    grid: CellGrid, normal: str, index: int, field: np.ndarray, time: float, step: int, solved: Quantity, title: str
+) -> SliceFrame:
+    """The frame of the plane of cells `index` of a grid; field: its values; solved: their name and unit."""
+    rows, columns = (other for other in reversed(AXES) if other != normal)
+    unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
+    return SliceFrame(
+        field=field,
+        axes=(rows, columns),
+        extent=(*grid.span(columns), *grid.span(rows)),
+        normal=normal,
+        position=float(grid.centres(normal)[index]),
+        time=time,
+        step=step,
+        unit=solved.unit,
+        title=title,
+        name=solved.name,
+        faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
+        coordinates=grid.coordinates,
+    )
 
 
 def write_slice_frame(path: Path, frame: SliceFrame, compression: Compression = FAST) -> None:

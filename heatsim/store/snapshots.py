@@ -142,13 +142,11 @@ def read_grid(file: h5py.File) -> CellGrid:
     nz, ny, nx = (int(file[axis].shape[0]) for axis in AXES)
     x, y, z = (float(value) for value in file.attrs["grid_origin"])
     dx, dy, dz = (float(value) for value in file.attrs["grid_spacing"])
-    edges = tuple(_read_edges(file, axis) for axis in reversed(AXES))
+    edges = tuple(
+        tuple(read_bounds(file, axis).tolist()) if bounds_name(axis) in file else None for axis in reversed(AXES)
+    )
     coordinates = str(file.attrs.get("grid_coordinates", "cartesian"))
     return CellGrid((nz, ny, nx), (x, y, z), (dx, dy, dz), edges, coordinates)
-
-
-def _read_edges(file: h5py.File, axis: str) -> tuple[float, ...] | None:
-    return tuple(read_bounds(file, axis).tolist()) if bounds_name(axis) in file else None
 
 
 # The static file `geometry.h5`: which material each cell is made of, stored once a run.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageSequence
 
-from heatsim.store.input_checks import Refusal, check_array
+from heatsim.store.hdf5_input import Refusal, check_array
 
 if TYPE_CHECKING:
     from tifffile import TiffFile, TiffPageSeries

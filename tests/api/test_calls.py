@@ -225,7 +225,7 @@ def test_evaluate_has_the_bits_of_the_run_and_neither_pictures_nor_fields(
     assert (tmp_path / "kept" / "checkpoint.h5").is_file()
     names = (
         "output.recorders.snapshots.write_snapshot",
-        "output.recorders.slices.draw_frames",
+        "output.pictures.frames.draw_frames",
         "simulation.checkpointing.fingerprint",
     )
     for name in (*(f"heatsim.{each}" for each in names), "os.fsync"):  # it does not wait for the disk either

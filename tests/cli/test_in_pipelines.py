@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from heatsim.cli import ranks, untrusted
+from heatsim.cli import run, untrusted
 from heatsim.cli.main import main
 from heatsim.errors import HeatsimError, InputFileError
 
@@ -40,9 +40,7 @@ def test_errors_are_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert (done.exit_code, told["exit_code"]) == (2, 2)
         assert told["message"].partition("\n")[0] in done.stderr
         assert told["issues"][0].keys() == {"message", "key", "file", "line", "column", "hint"}
-    assert (
-        ranks._told(InputFileError(Path("a.csv"), "no such file"), True) == 2
-    )  # of a run over ranks, before its abort
+    assert run._told(InputFileError(Path("a.csv"), "no such file"), True) == 2  # of a run over ranks, before its abort
     assert json.loads(capsys.readouterr().out)["error"]["issues"][0]["file"] == "a.csv"
 
 

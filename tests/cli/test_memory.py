@@ -25,7 +25,7 @@ from heatsim.output.recorders import make_recorders
 from heatsim.output.recorders.writer import Writer
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.memory_estimate import run_bytes, state_bytes
+from heatsim.simulation.estimates import run_bytes, state_bytes
 from heatsim.solve.integrators import make_field
 from heatsim.solve.state import State
 from heatsim.store.folder import RunFolder

@@ -10,9 +10,9 @@ import pytest
 from helpers.commands import BLOCK, Invoke
 from helpers.in_turn import in_turn
 
+from heatsim.output.pictures.outside_view import _widened_layers
 from heatsim.output.pictures.preview import _heated_cells, _kept_cells, _section, _unplaced_sources
-from heatsim.output.plots.outside_view import _widened_layers
-from heatsim.output.plots.preview import thin_layers
+from heatsim.output.pictures.sections import thin_layers
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
 

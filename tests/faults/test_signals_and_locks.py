@@ -23,8 +23,7 @@ from heatsim.errors import RequestError, RunFolderError
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import CHECKPOINT, Progress
 from heatsim.store.checkpoints import newest_checkpoint, read_checkpoint
-from heatsim.store.folder import RunFolder
-from heatsim.store.run_lock import locked_folder
+from heatsim.store.folder import RunFolder, locked_folder
 
 PATIENCE = 600  # s after which a process counts as hanging, on however busy a machine
 Launch = Callable[..., subprocess.Popen[str]]
@@ -125,7 +124,7 @@ def test_other_times_are_refused(text: str) -> None:
 
 def test_the_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
     script = (
-        f"import os; from heatsim.store.run_lock import locked_folder as l; from pathlib import Path\n"
+        f"import os; from heatsim.store.folder import locked_folder as l; from pathlib import Path\n"
         f"with l(Path({str(tmp_path)!r})): os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -146,7 +145,7 @@ def test_a_refused_run_ends_after_what_it_imports_beside(tmp_path: Path) -> None
     path, folder = write_case(tmp_path, CASES["euler"]), tmp_path / "run"
     script = (
         "import time, heatsim.cli.run as run; from heatsim.cli.main import main\n"
-        "run._import_plots = lambda: (time.sleep(1.0), print('imported', flush=True))\n"
+        "run.import_drawing = lambda: (time.sleep(1.0), print('imported', flush=True))\n"
         f"main(['run', {str(path)!r}, '--output', {str(folder)!r}], prog_name='heatsim')"
     )
     folder.mkdir()

@@ -70,7 +70,7 @@ class Recording:
     times: tuple[float, ...]
     look: Callable[[State], Any]
     seen: list[Any] = field(default_factory=list)
-    late: bool = False
+    checks_finite_itself: bool = False
 
     def __post_init__(self) -> None:
         self.times = tuple(self.times)  # which may come as a list

@@ -10,9 +10,9 @@ from PIL import Image
 
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
-from heatsim.output.pictures.frames import downsample_plane, draw_frames
-from heatsim.output.plots.pages import PlaneStyle
-from heatsim.output.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
+from heatsim.output.pictures.frames import downsample, draw_frames
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.slices import HotspotMark, draw_hotspots, draw_slice, pixels
 from heatsim.output.recorders.hotspots import search_slices
 from heatsim.scenario.output import Hotspots
 from heatsim.store.folder import RunFolder
@@ -52,7 +52,7 @@ def test_a_large_plane_is_shown_on_fewer_cells_and_keeps_the_peak_of_each_cell()
     peaks = np.random.default_rng(0).integers(0, (3001, 2400), (50, 2))
     field[tuple(peaks.T)] = 5.0
     field[-1, -1] = 7.0
-    shown = downsample_plane(field, (750, 600))
+    shown, _ = downsample(field, None, (750, 600))
     assert shown.shape == (601, 600)
     assert shown[-1, -1] == 7.0
     assert all(shown[row // 5, column // 4] >= 5.0 for row, column in peaks)
@@ -61,7 +61,7 @@ def test_a_large_plane_is_shown_on_fewer_cells_and_keeps_the_peak_of_each_cell()
 def test_planes_that_fit_and_lines_are_shown_as_they_are() -> None:
     for shape in ((750, 600), (1, 5000), (5000, 1), (3, 3)):
         field = np.zeros(shape)
-        assert downsample_plane(field, (750, 600)) is field
+        assert downsample(field, None, (750, 600))[0] is field
 
 
 def test_a_picture_of_a_large_slice_shows_a_peak_of_a_single_cell(tmp_path: Path) -> None:

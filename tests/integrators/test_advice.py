@@ -20,7 +20,7 @@ from heatsim.errors import NotFiniteError
 from heatsim.problem import Problem
 from heatsim.problem.terms.undefined_times import undefined_time
 from heatsim.scenario import Expression
-from heatsim.simulation.slow_warnings import slow_warnings
+from heatsim.simulation.run_warnings import slow_warnings
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import make_field
 from heatsim.solve.integrators.auto import Recommendation, measure_step_cost, recommend, timed

@@ -15,7 +15,7 @@ from heatsim.cli.main import main
 from heatsim.output.recorders import make_recorders
 from heatsim.output.recorders.writer import Writer
 from heatsim.simulation.device_selection import DeviceChoice
-from heatsim.simulation.dry_run import estimate_run
+from heatsim.simulation.estimates import estimate_run
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators.auto import recommend
 from heatsim.solve.integrators.step_control import count_steps

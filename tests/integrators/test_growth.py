@@ -15,7 +15,7 @@ from scipy.special import erf
 
 import heatsim
 from heatsim.scenario import loads
-from heatsim.simulation.growth_warnings import growth_warnings
+from heatsim.simulation.run_warnings import growth_warnings
 from heatsim.solve.integrators import auto
 from heatsim.solve.integrators.growth import NetGrowth, foreseen_growth
 

@@ -13,7 +13,7 @@ from helpers.in_memory import Run, both, case
 from helpers.scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
-from heatsim.simulation import dry_run, preparing
+from heatsim.simulation import estimates, preparing
 from heatsim.simulation.device_selection import DeviceChoice
 from heatsim.solve.integrators import make_field
 from heatsim.solve.state import State
@@ -274,7 +274,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     problem, _, advice = preparing.resolve_auto(
         in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True
     )
-    numbers = dry_run.estimate_run(problem, DeviceChoice("cpu", "2 CPU threads", "cpu"), advice)
+    numbers = estimates.estimate_run(problem, DeviceChoice("cpu", "2 CPU threads", "cpu"), advice)
     assert numbers["seconds"] > 0
     steps = numbers["steps"]
     if integrator == "steady":

@@ -10,7 +10,7 @@ from helpers.in_turn import in_turn
 
 from heatsim.base.grid import CellGrid, cell_index
 from heatsim.errors import InputFileError
-from heatsim.output.pictures.frames import downsample_frame, draw_frames, position_text
+from heatsim.output.pictures.frames import downsample, draw_frames, position_text
 from heatsim.output.recorders.hotspots import search_slices
 from heatsim.scenario.output import Hotspots
 from heatsim.store.folder import RunFolder
@@ -59,7 +59,7 @@ def test_many_thin_cells_are_drawn_as_the_hottest_of_each_pixel() -> None:
     field = np.zeros((2, 1002))
     field[1, 3] = 5.0
     field[0, -1] = 7.0
-    drawn, faces = downsample_frame(frame(field, x, np.array([0.0, 0.5, 1.0])), (100, 100))
+    drawn, faces = downsample(field, (np.array([0.0, 0.5, 1.0]), x), (100, 100))
     assert faces is not None
     assert drawn.shape == (2, 3)
     assert drawn.tolist() == [[0, 0, 7], [5, 0, 0]]

@@ -60,7 +60,7 @@ def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
     problem, writer = build_problem(loads(SCENARIO)), Writer()
     state = State(problem, make_field(problem, "cpu"))
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer)
-    assert recorder.late
+    assert recorder.checks_finite_itself
     recorder.record(state)
     bad = state.temperature()
     bad[1, 0, 0] = np.inf

@@ -1,4 +1,4 @@
-"""From frames to spots."""
+"""Find the spots in the mean of some frames: layers answer, peaks are refined, one peak stands for each place."""
 
 from __future__ import annotations
 
@@ -53,19 +53,14 @@ def find_spots(
     chance = deviations_by_chance(sum(layer.noise.size for layer in layers))
     peaks = [(peak, layer) for layer in layers for peak in layer.peaks(RESPONSE * threshold, chance, device)]
     if solid is not None:
-        peaks = [(peak, layer) for peak, layer in peaks if _within(solid, peak)]
+        cells = [tuple(min(floor(at + 0.5), n - 1) for at, n in zip(p[:2], solid.shape, strict=True)) for p, _ in peaks]
+        peaks = [found for found, cell in zip(peaks, cells, strict=True) if solid[cell]]
     mean = frames.mean(axis=0, dtype=np.float64)
     spots = []
     for peak, layer in _strongest(peaks, spacing):
         scale, response = _refined(layers, layers.index(layer), peak)
         spots.append(Spot(peak.row, peak.column, scale, sample(mean, peak.row, peak.column), response / RESPONSE))
     return sorted(spots, key=lambda spot: -spot.rise)
-
-
-def _within(cells: np.ndarray, peak: Peak) -> bool:
-    """Whether a peak lies in one of these cells, (ny, nx)."""
-    row, column = (min(floor(at + 0.5), n - 1) for at, n in zip((peak.row, peak.column), cells.shape, strict=True))
-    return bool(cells[row, column])
 
 
 def _strongest(peaks: list[tuple[Peak, ScaleLayer]], spacing: tuple[float, float]) -> list[tuple[Peak, ScaleLayer]]:

@@ -73,14 +73,10 @@ class ScaleLayer:
         y, x = row + float(shift[0]), column + float(shift[1])
         if hypot(*(sample(values, y, x) for values in self.values[1:])) > _SLOPE * response:
             return None
-        return Peak(*self._in_frame(y, x), response)
-
-    def _in_frame(self, y: float, x: float) -> tuple[float, float]:
-        """A place of the layer as a place of the frame, no farther out than its faces."""
-        row, column = (
+        down, across = (  # in the frame, no farther out than its faces
             min((at + 0.5) * size, float(n)) - 0.5 for at, size, n in zip((y, x), self.block, self.cells, strict=True)
         )
-        return row, column
+        return Peak(down, across, response)
 
 
 def make_layer(frames: np.ndarray, sigma: tuple[float, float], scale: float, noise: float, device: str) -> ScaleLayer:
@@ -97,7 +93,12 @@ def make_layer(frames: np.ndarray, sigma: tuple[float, float], scale: float, noi
     )
     masks = layer_masks(y, x)
     filters = np.repeat(masks[:, None], len(frames), axis=1) / len(frames)
-    coarse = _blocks(_reflected(frames, (y.reach, x.reach), block), block, device)
+    # Continued by so many blocks a side as masks reach, the last of them whole.
+    margins = [(n * m, n * m + -size % m) for n, m, size in zip((y.reach, x.reach), block, cells, strict=True)]
+    coarse = np.pad(frames, [(0, 0), *margins], mode="symmetric")
+    if block != (1, 1):  # means of blocks (n, rows, columns): a convolution with a stride
+        mean = np.full((1, 1, *block), 1.0 / (block[0] * block[1]))
+        coarse = np.asarray(filter_bank(coarse[:, None], mean, stride=block, device=device)[:, 0])
     values = filter_bank(coarse[None], filters, device=device)[0]
     return ScaleLayer(
         scale, cells, block, np.array([y.length, x.length]), values, noise * noise_gain(y, x, cells, block)
@@ -116,17 +117,3 @@ def sample(values: np.ndarray, row: float, column: float) -> float:
 def _between(at: float, count: int) -> tuple[int, float]:
     inside = min(max(at, 0.0), count - 1.0)
     return int(inside), inside - int(inside)
-
-
-def _reflected(frames: np.ndarray, reach: tuple[int, int], block: tuple[int, int]) -> np.ndarray:
-    """The frames continued by so many blocks a side, the last of them whole."""
-    margins = [(n * m, n * m + -cells % m) for n, m, cells in zip(reach, block, frames.shape[1:], strict=True)]
-    return np.pad(frames, [(0, 0), *margins], mode="symmetric")
-
-
-def _blocks(frames: np.ndarray, block: tuple[int, int], device: str) -> np.ndarray:
-    """Means of blocks (n, rows, columns): a convolution with a stride."""
-    if block == (1, 1):
-        return frames
-    mean = np.full((1, 1, *block), 1.0 / (block[0] * block[1]))
-    return np.asarray(filter_bank(frames[:, None], mean, stride=block, device=device)[:, 0])

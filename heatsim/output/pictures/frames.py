@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.output.pictures.options import PictureOptions
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.plane_view import Arrows, Faces, PlaneMaterials, extent_faces
+from heatsim.output.pictures.slices import PlaneOverlay, draw_slice, pixels
+from heatsim.output.pictures.units import axis_symbol, format_length, format_time, unit_symbol
 from heatsim.problem.shapes.floorplans import ChipPlan, places_in_blocks, read_plan
+from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_centres, read_geometry_plane, unsolved_names
-
-if TYPE_CHECKING:
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.planes import Arrows, Faces, PlaneMaterials
-    from heatsim.output.plots.slices import PlaneOverlay
-    from heatsim.store.folder import RunFolder
 
 Tell = Callable[[str], None]
 SMALL_PART = 0.25  # of a plane: of a body that takes less, pictures show the body
@@ -40,14 +39,14 @@ def draw_frames(
 
     Raises `OSError`; `InputFileError` where no frame can be read.
     """
-    from heatsim.output.plots.slices import draw_slice
-
     readable = _read_frames(folder.slice_frame_paths(name), tell)
     shown: SliceFrame | None = None
     materials = None
     limits = options.range if isinstance(options.range, tuple) else None
     if options.range == "run":
-        limits = joint_limits(_extremes(folder, frame) for _, frame in readable())
+        limits = joint_limits(
+            value_range(frame.field, plane_materials(folder, frame.normal, frame.position)) for _, frame in readable()
+        )
     end = max(frame.time for _, frame in readable())
     pictures, page = [], None
     for path, frame in readable():
@@ -79,9 +78,9 @@ def _read_frames(paths: Sequence[Path], tell: Tell) -> Callable[[], Iterable[tup
     return lambda: ((path, read_slice_frame(path)) for path in good)
 
 
-def _extremes(folder: RunFolder, frame: SliceFrame) -> tuple[float, float]:
-    materials = plane_materials(folder, frame.normal, frame.position)
-    values = frame.field if materials is None else frame.field[~materials.void]
+def value_range(field: np.ndarray, materials: PlaneMaterials | None) -> tuple[float, float]:
+    """The lowest and highest finite value of the cells of a plane that are solved; 0 and 0 if there is none."""
+    values = field if materials is None else field[~materials.void]
     values = values[np.isfinite(values)]
     return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
@@ -99,9 +98,6 @@ def plane_style(
     options: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> PlaneStyle:
     """How a frame is drawn; limits: of the colour scale, left out those of the frame."""
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.units import axis_symbol
-
     vertical, horizontal = (axis_symbol(axis, frame.coordinates) for axis in frame.axes)
     label = frame.name.replace("_", " ").capitalize()
     return PlaneStyle(
@@ -120,15 +116,11 @@ def plane_style(
 
 def time_text(time: float, whole: float) -> str:
     """A time as a subtitle has it, in the unit that suits the time `whole`, s."""
-    from heatsim.output.plots.units import format_time
-
     return "steady state" if np.isinf(time) else f"t = {format_time(time, whole)}"
 
 
 def plane_subtitle(frame: SliceFrame, field: np.ndarray, whole: float) -> str:
     """Time, place, and the range of what is seen: a frame that is dark beside others has numbers, too."""
-    from heatsim.output.plots.units import unit_symbol
-
     text = f"{time_text(frame.time, whole)}{position_text(frame)}"
     seen = field[np.isfinite(field)]
     if frame.unit not in ("K", "degC") or not seen.size:
@@ -140,8 +132,6 @@ def plane_subtitle(frame: SliceFrame, field: np.ndarray, whole: float) -> str:
 
 def position_text(frame: SliceFrame) -> str:
     """The place of a slice as the end of a subtitle; nothing for the half plane of cylindrical coordinates."""
-    from heatsim.output.plots.units import axis_symbol, format_length
-
     if (frame.coordinates, frame.normal) == ("cylindrical", "y"):
         return ""
     return f",  {axis_symbol(frame.normal, frame.coordinates)} = {format_length(frame.position)}"
@@ -150,8 +140,6 @@ def position_text(frame: SliceFrame) -> str:
 def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = False) -> PlaneMaterials | None:
     """The materials of the cells of a plane; None where all cells of the run are of one material. jumps: whether values
     jump between any two materials, as a heat flux does, and not at contacts alone."""
-    from heatsim.output.plots.planes import PlaneMaterials
-
     if not folder.geometry.is_file():
         return None
     ids, names = read_geometry_plane(folder.geometry, axis, place)
@@ -159,7 +147,10 @@ def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = Fa
         scenario = folder.read_scenario()
     except RunFolderError:  # nothing is known of ambients and contacts then
         scenario = {}
-    parts = ids if jumps else _parts(scenario, names)[ids]
+    parts = ids
+    if not jumps:  # a material that has a contact is a part of its own; all others are part 0
+        touching = {name for contact in scenario.get("contacts", ()) for name in contact["between"]}
+        parts = np.array([number + 1 if name in touching else 0 for number, name in enumerate(names)])[ids]
     outlined = _with_blocks(folder, scenario, ids, place) if axis == "z" else ids
     return PlaneMaterials(outlined, np.isin(names, unsolved_names(scenario))[ids], parts)
 
@@ -188,34 +179,27 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
     return found
 
 
-def _parts(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:
-    """(n,) of each material a number of its own if it has a contact, at which the temperature jumps; 0 of others."""
-    touching = {name for contact in scenario.get("contacts", ()) for name in contact["between"]}
-    return np.array([number + 1 if name in touching else 0 for number, name in enumerate(names)])
-
-
 def fit_to_page(
     frame: SliceFrame, options: PictureOptions, materials: PlaneMaterials | None, arrows: Arrows | None = None
 ) -> tuple[SliceFrame, np.ndarray, Faces | None, PlaneOverlay]:
     """What is drawn of a frame: the frame cropped, to what is solved if that is a small part; its field and faces on no
     more cells than there are pixels; and the materials and arrows of these cells. Raises RequestError for a crop beside
     the plane."""
-    from heatsim.output.plots.planes import PlaneMaterials
-    from heatsim.output.plots.slices import PlaneOverlay, pixels
-
-    cells = tuple(slice(0, n) for n in frame.field.shape)
+    cells = slice(0, frame.field.shape[0]), slice(0, frame.field.shape[1])
     crop = options.crop or (None if materials is None else _small_body(frame, materials.void))
     if crop is not None:
         cells = _cropped_cells(frame, crop)
-        frame = _cut(frame, cells)
+        y, x = (places[part.start : part.stop + 1] for places, part in zip(_faces(frame), cells, strict=True))
+        extent = float(x[0]), float(x[-1]), float(y[0]), float(y[-1])
+        frame = replace(frame, field=frame.field[cells], extent=extent, faces=(y, x) if frame.faces else None)
     field = frame.field
     if materials is not None:
         materials = PlaneMaterials(materials.ids[cells], materials.void[cells], materials.parts[cells])
         field = np.where(materials.void, -np.inf, field)  # what is hidden is not the hottest of a pixel
     size = pixels(frame.extent)
-    field, faces = downsample_frame(replace(frame, field=field), size)
+    field, faces = downsample(field, frame.faces, size)
     if field.shape != frame.field.shape:
-        at = np.ix_(*_window_starts(frame, size))
+        at = np.ix_(*_window_starts(frame.field.shape, frame.faces, size))
         if materials is not None:
             void = ~np.isfinite(field)
             materials = PlaneMaterials(materials.ids[at], void, materials.parts[at])
@@ -229,10 +213,7 @@ def fit_to_page(
 def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, float, float] | None:
     """Left, right, bottom and top around what is solved, m, with a margin; None if that is no small part of the
     plane."""
-    from heatsim.output.plots.planes import extent_faces
-
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    ends = []
+    faces, ends = _faces(frame), []
     for axis, places in enumerate(faces):
         solved = np.flatnonzero(~void.all(axis=1 - axis))
         if not solved.size:
@@ -248,11 +229,8 @@ def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, floa
 
 def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -> tuple[slice, slice]:
     """The rows and columns that a crop touches."""
-    from heatsim.output.plots.planes import extent_faces
-
     found = []
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    for axis, places, (low, high) in zip(frame.axes, faces, (crop[2:], crop[:2]), strict=True):
+    for axis, places, (low, high) in zip(frame.axes, _faces(frame), (crop[2:], crop[:2]), strict=True):
         first = int(np.searchsorted(places, low, side="right")) - 1
         last = int(np.searchsorted(places, high, side="left"))
         first, last = max(first, 0), min(last, len(places) - 1)
@@ -263,47 +241,34 @@ def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -
     return found[0], found[1]
 
 
-def _cut(frame: SliceFrame, cells: tuple[slice, slice]) -> SliceFrame:
-    from heatsim.output.plots.planes import extent_faces
-
-    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
-    y, x = (places[part.start : part.stop + 1] for places, part in zip(faces, cells, strict=True))
-    extent = float(x[0]), float(x[-1]), float(y[0]), float(y[-1])
-    return replace(frame, field=frame.field[cells], extent=extent, faces=(y, x) if frame.faces else None)
+def _faces(frame: SliceFrame) -> Faces:
+    return frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
 
 
-def downsample_frame(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
-    """A frame on no more cells than `pixels` (rows, columns), and the faces of these cells where they are unequal."""
-    if frame.faces is None:
-        return downsample_plane(frame.field, pixels), None
-    if 1 in frame.field.shape:
-        return frame.field, frame.faces
-    field, faces = frame.field, list(frame.faces)
-    for axis, first in enumerate(_window_starts(frame, pixels)):
-        field = np.maximum.reduceat(field, first, axis)
-        faces[axis] = np.append(faces[axis][first], faces[axis][-1])
-    return field, (faces[0], faces[1])
-
-
-def _window_starts(frame: SliceFrame, pixels: tuple[int, int]) -> list[np.ndarray]:
-    """The first rows and columns of the cells that `downsample_frame` makes one."""
-    if frame.faces is None:
-        return [np.arange(0, n, -(-n // most)) for n, most in zip(frame.field.shape, pixels, strict=True)]
-    starts = []
-    for places, most in zip(frame.faces, pixels, strict=True):
-        pixel = ((places[:-1] - places[0]) / (places[-1] - places[0]) * most).astype(np.int64)
-        starts.append(np.flatnonzero(np.diff(pixel, prepend=-1)))  # cells that begin in a pixel of their own
-    return starts
-
-
-def downsample_plane(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
-    """A plane on no more cells (rows, columns) than there are pixels, each the hottest of those that it stands for.
+def downsample(field: np.ndarray, faces: Faces | None, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
+    """A plane on no more cells (rows, columns) than there are pixels, each the hottest of those that it stands for; and
+    the faces of these cells, where `faces` are those of unequal ones.
 
     A peak of a single cell is still seen. The last row and column may stand for fewer cells, which moves what is drawn
     by less than a pixel. Small planes, and lines, which are drawn as curves, stay as they are.
     """
-    window = tuple(-(-n // most) for n, most in zip(field.shape, pixels, strict=True))
-    if 1 in field.shape or window == (1, 1):
-        return field
-    rows, columns = (np.arange(0, n, each) for n, each in zip(field.shape, window, strict=True))
-    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(field, rows, 0), columns, 1))
+    starts = _window_starts(field.shape, faces, pixels)
+    if 1 in field.shape or all(len(first) == n for first, n in zip(starts, field.shape, strict=True)):
+        return field, faces
+    for axis, first in enumerate(starts):
+        field = np.maximum.reduceat(field, first, axis)
+    if faces is not None:
+        rows, columns = (np.append(places[first], places[-1]) for places, first in zip(faces, starts, strict=True))
+        faces = rows, columns
+    return field, faces
+
+
+def _window_starts(shape: tuple[int, ...], faces: Faces | None, pixels: tuple[int, int]) -> list[np.ndarray]:
+    """The first rows and columns of the cells that `downsample` makes one."""
+    if faces is None:
+        return [np.arange(0, n, -(-n // most)) for n, most in zip(shape, pixels, strict=True)]
+    starts = []
+    for places, most in zip(faces, pixels, strict=True):
+        pixel = ((places[:-1] - places[0]) / (places[-1] - places[0]) * most).astype(np.int64)
+        starts.append(np.flatnonzero(np.diff(pixel, prepend=-1)))  # cells that begin in a pixel of their own
+    return starts

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.base.grid import AXES, CellGrid, cell_index
+from heatsim.base.grid import AXES, cell_index
+from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError, RequestError
+from heatsim.output.pictures.curve import Curve
 from heatsim.output.pictures.frames import (
     Tell,
     fit_to_page,
@@ -19,21 +20,24 @@ from heatsim.output.pictures.frames import (
     plane_style,
     plane_subtitle,
     time_text,
+    value_range,
 )
 from heatsim.output.pictures.options import PictureOptions
-from heatsim.store.field_reader import Block, FieldReader, SnapshotHeader
-from heatsim.store.slice_frames import SliceFrame
+from heatsim.output.pictures.pages import PlaneStyle
+from heatsim.output.pictures.plane_view import Arrows, PlaneMaterials
+from heatsim.output.pictures.slices import draw_slice
+from heatsim.output.pictures.units import scaled_unit
+from heatsim.problem import build_problem
+from heatsim.scenario import load
+from heatsim.store.field_reader import FieldInfo, FieldReader, SnapshotHeader
+from heatsim.store.slice_frames import SliceFrame, frame_of_plane
 from heatsim.store.snapshots import read_geometry_block, unsolved_names
-
-if TYPE_CHECKING:
-    from heatsim.output.plots.curve import Curve
-    from heatsim.output.plots.pages import PlaneStyle
-    from heatsim.output.plots.planes import Arrows, PlaneMaterials
 
 Point = tuple[float, float, float]
 VECTORS = ("heat_flux", "gradient")
 _QUANTITIES = {"peak_temperature": "Peak temperature"}
 _DIFFERENCE_COLOURS, _RISES, _FALLS = "RdBu_r", "Reds", "Blues_r"  # of a difference: of both signs, of one
+_POINTS = 400  # of a line between two points, at most
 _ROUNDING = 1e-3  # of the largest difference: smaller ones of the other sign are no reason for two sides of a scale
 
 
@@ -59,7 +63,9 @@ class PlaneSource:
         grid = reader.grid
         self.reader, self._request, self.minus = reader, request, request.minus
         self.field = request.field or reader.quantity.name
-        self.axis = request.axis or _shortest_axis(reader)
+        # An axis of one cell is not resolved, however long it is.
+        shortest = min(AXES[::-1], key=lambda axis: (grid.shape[2 - AXES.index(axis)] > 1, np.ptp(grid.span(axis))))
+        self.axis = request.axis or ("y" if grid.coordinates == "cylindrical" else shortest)
         low, high = grid.span(self.axis)
         at = 0.5 * (low + high) if request.at is None else request.at
         if not low - 1e-9 * (high - low) <= at <= high + 1e-9 * (high - low):
@@ -76,7 +82,9 @@ class PlaneSource:
             request.minus[0].require(self._names[0] or self.field)
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
-        self.quantity, self.taken_off = self._quantity(), self._taken_off()
+        name = self.field.replace("_", " ") if any(self._names) else _QUANTITIES.get(self.field, self.long_name)
+        self.quantity = f"{name[:1].upper()}{name[1:]}{' difference' if self.minus else ''}"
+        self.taken_off = self._taken_off()
         self._last: tuple[SnapshotHeader, tuple[SliceFrame, Arrows | None]] | None = None
 
     def frame(self, snapshot: SnapshotHeader) -> tuple[SliceFrame, Arrows | None]:
@@ -93,23 +101,8 @@ class PlaneSource:
         if self._request.minus is not None:
             other, time = self._request.minus
             values = values - self._values(other, other.at(snapshot.time if time is None else time))[0]
-        rows, columns = (other for other in reversed(AXES) if other != self.axis)
-        grid = self.reader.grid
-        unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        frame = SliceFrame(
-            field=values,
-            axes=(rows, columns),
-            extent=(*grid.span(columns), *grid.span(rows)),
-            normal=self.axis,
-            position=self.position,
-            time=snapshot.time,
-            step=snapshot.step,
-            unit=self.unit,
-            title=self.reader.title,
-            name=self.field,
-            faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
-            coordinates=grid.coordinates,
-        )
+        grid, shown, title = self.reader.grid, Quantity(self.field, self.unit), self.reader.title
+        frame = frame_of_plane(grid, self.axis, self.index, values, snapshot.time, snapshot.step, shown, title)
         return frame, arrows if self._request.arrows else None
 
     def _values(self, reader: FieldReader, snapshot: SnapshotHeader) -> tuple[np.ndarray, Arrows | None]:
@@ -126,13 +119,6 @@ class PlaneSource:
         zero = np.zeros_like(next(iter(parts.values())))
         return np.sqrt(sum(part**2 for part in parts.values())), (parts.get(columns, zero), parts.get(rows, zero))
 
-    def _quantity(self) -> str:
-        name = _QUANTITIES.get(self.field, self.long_name)
-        if any(self._names):
-            name = self.field.replace("_", " ")
-        name = name[:1].upper() + name[1:]
-        return f"{name} difference" if self.minus else name
-
     def _taken_off(self) -> str:
         """What is taken off, in words; "" for nothing. Raises RequestError for a time of a steady state alone."""
         if self.minus is None:
@@ -145,14 +131,6 @@ class PlaneSource:
         if not name and not np.isfinite(found):
             raise RequestError(f"{other.folder.path}: a steady state has no other time that can be taken off")
         return f"less {time_text(found, found)}{f' of {name}' if name else ''}"
-
-
-def _shortest_axis(reader: FieldReader) -> str:
-    if reader.grid.coordinates == "cylindrical":
-        return "y"
-    grid = reader.grid
-    # An axis of one cell is not resolved, however long it is.
-    return min(AXES[::-1], key=lambda axis: (grid.shape[2 - AXES.index(axis)] > 1, np.ptp(grid.span(axis))))
 
 
 def vector_name(reader: FieldReader, field: str) -> str | None:
@@ -184,8 +162,6 @@ def draw_planes(
 
     Raises OSError; InputFileError where none can be read.
     """
-    from heatsim.output.plots.slices import draw_slice
-
     materials = plane_materials(source.reader.folder, source.axis, source.position, source.jumps)
     readable = list(_survey(source, snapshots, materials, tell))
     limits = _limits(source, [extremes for _, _, extremes in readable], options)
@@ -219,9 +195,7 @@ def _survey(
             tell(f"{error}; it is left out")
             errors.append(error)
             continue
-        values = values if materials is None else values[~materials.void]
-        finite = values[np.isfinite(values)]
-        yield header, path, (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        yield header, path, value_range(values, materials)
     if len(errors) == len(snapshots):
         raise errors[0]
 
@@ -251,8 +225,6 @@ def _colours_of(limits: tuple[float, float]) -> str:
 
 def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:
     """A field and its style in a unit whose numbers have few digits; temperatures stay as they are."""
-    from heatsim.output.plots.units import scaled_unit
-
     limits = style.limits
     if style.unit in ("K", "degC") or limits is None:
         return field, style
@@ -264,12 +236,6 @@ def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, Pl
     return field / factor, replace(style, unit=unit, limits=scaled, levels=levels)
 
 
-# Lines between two points.
-
-
-_POINTS = 400  # of a line at most
-
-
 def line_curves(
     reader: FieldReader, field: str, ends: tuple[Point, Point], headers: Sequence[SnapshotHeader]
 ) -> list[Curve]:
@@ -278,19 +244,22 @@ def line_curves(
 
     Raises RequestError for a point outside the box, or a field that there is not; InputFileError.
     """
-    from heatsim.output.plots.curve import Curve
-
     reader.require(field)
     grid = reader.grid
     start, end = (np.array(point) for point in ends)
-    for axis, *places in zip(AXES, start, end, strict=True):
+    for axis, *both in zip(AXES, start, end, strict=True):
         low, high = grid.span(axis)
-        for place in places:
+        for place in both:
             if not low - 1e-9 * (high - low) <= place <= high + 1e-9 * (high - low):
                 raise RequestError(f"line: {axis} = {place:g} m is outside the box, from {low:g} m to {high:g} m")
     if not np.any(end != start):
         raise RequestError("line: its two ends are the same point")
-    middles = _way_through_cells(grid, start, end)
+    cuts = [np.array([0.0, 1.0])]  # shares of the line at which faces of cells cut it
+    cuts += [(grid.faces(axis) - start[i]) / (end[i] - start[i]) for i, axis in enumerate(AXES) if end[i] != start[i]]
+    places = np.unique(np.concatenate(cuts).clip(0.0, 1.0))
+    places = places[np.concatenate([[True], np.diff(places) > 1e-9])]
+    middles = 0.5 * (places[:-1] + places[1:])
+    middles = middles[:: -(-len(middles) // _POINTS)]
     points = start + middles[:, None] * (end - start)
     cells = np.array([[cell_index(grid, axis, point[i]) for i, axis in enumerate(AXES)] for point in points])
     low, high = cells.min(axis=0), cells.max(axis=0) + 1
@@ -298,7 +267,10 @@ def line_curves(
     at = tuple((cells - low).T[::-1])
     distance = middles * float(np.linalg.norm(end - start))
     whole = headers[-1].time
-    hidden = _void_cells(reader, (z, y, x), at)
+    hidden = np.zeros(len(cells), bool)  # cells that are not solved
+    if reader.folder.geometry.is_file():
+        ids, names = read_geometry_block(reader.folder.geometry, (z, y, x))
+        hidden = np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]]
     curves = []
     for header in headers:
         values = reader.read(header, field, (z, y, x))[at].astype(np.float64)
@@ -307,22 +279,30 @@ def line_curves(
     return curves
 
 
-def _way_through_cells(grid: CellGrid, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The middles, as shares of the whole, of the pieces into which the faces of cells cut a line."""
-    cuts = [np.array([0.0, 1.0])]
-    for i, axis in enumerate(AXES):
-        if end[i] != start[i]:
-            cuts.append((grid.faces(axis) - start[i]) / (end[i] - start[i]))
-    places = np.unique(np.concatenate(cuts).clip(0.0, 1.0))
-    places = places[np.concatenate([[True], np.diff(places) > 1e-9])]
-    middles = 0.5 * (places[:-1] + places[1:])
-    return np.asarray(middles[:: -(-len(middles) // _POINTS)])
+_MOST_CELLS = 2**24  # a gigabyte of components
+_FIELDS = {"heat_flux": FieldInfo("W m-2", "heat flux"), "gradient": FieldInfo("K m-1", "temperature gradient")}
 
 
-def _void_cells(reader: FieldReader, block: Block, at: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Whether the cells are not solved."""
-    geometry = reader.folder.geometry
-    if not geometry.is_file():
-        return np.zeros(len(at[0]), bool)
-    ids, names = read_geometry_block(geometry, block)
-    return np.asarray(np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]])
+def add_vector(reader: FieldReader, field: str) -> None:
+    """Add a vector to the fields of a run, if `field` names it or one of its components and the snapshots do not hold
+    it. It is the one that the run would have kept: across contacts, boundary faces and ambients.
+
+    Raises RequestError where the grid is too large for this; `ScenarioError` if the scenario's files are gone.
+    """
+    solved = reader.quantity
+    own = vector_name(reader, field)
+    if own is None or any(each.startswith(own) for each in reader.fields):
+        return
+    name = solved.internal_field_name(own)
+    if reader.grid.cells > _MOST_CELLS:
+        raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
+    problem = build_problem(load(reader.folder.scenario))
+    letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
+    names = [f"{own}_{letter}" if letter else "" for letter in letters]
+
+    def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
+        both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)
+        return {key: values for key, values in zip(names, both[name == "gradient"], strict=True) if key}
+
+    unit, long_name = solved.in_own_unit(_FIELDS[name].unit), solved.in_own_words(_FIELDS[name].long_name)
+    reader.add_derived({key: FieldInfo(unit, f"{long_name} along {key[-1]}") for key in names if key}, derive)

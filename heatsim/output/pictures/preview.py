@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid, cell_index
 from heatsim.output.pictures.options import PictureOptions
+from heatsim.output.pictures.outside_view import Body
+from heatsim.output.pictures.sections import BodySection, FaceEdge, Marker, PreviewNames, draw_preview_page
+from heatsim.output.pictures.units import axis_symbol, format_length
+from heatsim.problem import Problem
 from heatsim.problem.shapes.point_values import centre_planes, evaluate
 from heatsim.problem.shapes.voxelise import shape_masks
-
-if TYPE_CHECKING:
-    from heatsim.output.plots.preview import BodySection, FaceEdge, Marker
-    from heatsim.problem import Problem
-    from heatsim.scenario.sources import Source
+from heatsim.scenario.sources import Source
 
 _VIEW_CELLS = 96  # an axis, from which the body is drawn
 _SECTION_CELLS = 600  # an axis of a section; finer ones are thinned out
@@ -28,10 +27,6 @@ Place = tuple[float, float, float]
 
 def draw_preview(path: Path, problem: Problem, options: PictureOptions) -> None:
     """Draw what a problem is made of into a PNG, SVG or PDF file. Raises OSError."""
-    from heatsim.output.plots.outside_view import Body
-    from heatsim.output.plots.preview import PreviewNames, draw_preview_page
-    from heatsim.output.plots.units import format_length
-
     scenario, grid = problem.scenario, problem.grid
     ids = problem.material_ids()
     if ids is None:
@@ -166,9 +161,6 @@ def _centre(problem: Problem, heated: np.ndarray) -> Place:
 
 
 def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -> BodySection:
-    from heatsim.output.plots.preview import BodySection
-    from heatsim.output.plots.units import axis_symbol, format_length
-
     grid = problem.grid
     place = _centre(problem, heated)[AXES.index(axis)]
     index = cell_index(grid, axis, place)
@@ -201,8 +193,6 @@ def _thinned(grid: CellGrid, axis: str, cells: np.ndarray) -> np.ndarray:
 
 def _edges(problem: Problem, axis: str, index: int, axes: tuple[str, str]) -> list[FaceEdge]:
     """The pieces of the four faces that a section cuts, each under one condition."""
-    from heatsim.output.plots.preview import FaceEdge
-
     grid, found = problem.grid, list[FaceEdge]()
     for number, name in enumerate(FACES):
         normal = name[0]
@@ -231,8 +221,6 @@ def _kinds_along(problem: Problem, number: int, axis: str, index: int) -> np.nda
 
 
 def _probes(problem: Problem, axis: str, index: int, axes: tuple[str, str]) -> list[Marker]:
-    from heatsim.output.plots.preview import Marker
-
     found = []
     for probe in problem.scenario.output.probes:
         place = dict(zip(AXES, probe.at, strict=True))

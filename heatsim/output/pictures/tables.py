@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.base.quantity import Quantity
 from heatsim.errors import RequestError
+from heatsim.output.pictures.charts import Chart
+from heatsim.output.pictures.curve import Curve
+from heatsim.output.pictures.units import length_unit, scaled_unit, time_unit, value_label
+from heatsim.store.folder import RunFolder
 from heatsim.store.tables import read_table
-
-if TYPE_CHECKING:
-    from heatsim.base.quantity import Quantity
-    from heatsim.output.plots.charts import Chart
-    from heatsim.store.folder import RunFolder
 
 _STATISTICS = {"min": "Lowest temperature", "max": "Highest temperature", "mean": "Mean temperature"}
 _COLUMN = re.compile(r"(?P<name>.*) \[(?P<unit>[^\]]*)\]")
@@ -44,7 +44,15 @@ def table_charts(folder: RunFolder, table: str, log: bool = False) -> list[Chart
             continue
         label, name = _group(table, column, solved)
         groups.setdefault((label, column.unit), []).append(column._replace(name=name))
-    return [_chart(time, label, unit, members, log) for (label, unit), members in groups.items()]
+    shown = time > 0 if log else np.isfinite(time)
+    scale, symbol = (1.0, "s") if log else time_unit(float(time[np.isfinite(time)].max()))
+    charts = []
+    for (label, unit), members in groups.items():
+        largest = max(float(np.nanmax(np.abs(member.values))) for member in members)
+        factor, unit = length_unit(largest or 1.0) if unit == "m" else scaled_unit(largest, unit)
+        curves = [Curve(member.name, time[shown] / scale, member.values[shown] / factor) for member in members]
+        charts.append(Chart(f"Time ({symbol})", value_label(label, unit), curves, log, over_time=True))
+    return charts
 
 
 def _group(table: str, column: RecordedColumn, solved: Quantity) -> tuple[str, str]:
@@ -60,19 +68,6 @@ def _group(table: str, column: RecordedColumn, solved: Quantity) -> tuple[str, s
     if column.name == "max":
         return solved.in_own_words(_STATISTICS["max"]), ""
     return ("Size", column.name) if column.unit == "m" else (column.name.capitalize(), "")
-
-
-def _chart(time: np.ndarray, label: str, unit: str, members: list[RecordedColumn], log: bool) -> Chart:
-    from heatsim.output.plots.charts import Chart
-    from heatsim.output.plots.curve import Curve
-    from heatsim.output.plots.units import length_unit, scaled_unit, time_unit, value_label
-
-    shown = time > 0 if log else np.isfinite(time)
-    scale, symbol = (1.0, "s") if log else time_unit(float(time[np.isfinite(time)].max()))
-    largest = max(float(np.nanmax(np.abs(member.values))) for member in members)
-    factor, unit = length_unit(largest or 1.0) if unit == "m" else scaled_unit(largest, unit)
-    curves = [Curve(member.name, time[shown] / scale, member.values[shown] / factor) for member in members]
-    return Chart(f"Time ({symbol})", value_label(label, unit), curves, log, over_time=True)
 
 
 def _read_columns(path: Path) -> tuple[np.ndarray, list[RecordedColumn]]:

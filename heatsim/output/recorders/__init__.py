@@ -23,7 +23,7 @@ class Recorder(Protocol):
     """What `simulation` asks of a recorder."""
 
     times: tuple[float, ...]
-    late: bool  # whether it takes values later, and then refuses what is not finite
+    checks_finite_itself: bool  # whether it takes values later, and then refuses those that are not finite
 
     def record(self, state: State) -> None:
         """Keep what is wanted of the state, at one of `times`."""
@@ -42,7 +42,7 @@ class Recorder(Protocol):
 class TableRecorder:
     """What recorders that add a row to one table at each of their times have in common."""
 
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, times: Iterable[float], table: CsvTable) -> None:
         """times: when a row is due, s, in any order."""
@@ -65,7 +65,7 @@ class Silent:
     """Keeps nothing at some times, at which steps end all the same: so that a run of which only numbers are wanted has
     the bits of the whole run."""
 
-    late = True
+    checks_finite_itself = True
 
     def __init__(self, times: tuple[float, ...]) -> None:
         self.times = times

@@ -10,7 +10,7 @@ import numpy as np
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
 from heatsim.output.hotspots import Spot, find_spots
-from heatsim.output.pictures.frames import downsample_plane, plane_style, position_text, time_text
+from heatsim.output.recorders import Silent
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
@@ -19,28 +19,17 @@ if TYPE_CHECKING:
     from heatsim.output.recorders.writer import Writer
     from heatsim.problem import Problem
     from heatsim.scenario.output import Hotspots
-    from heatsim.solve.state import State
     from heatsim.store.folder import RunFolder
 
 
-class HotspotRecorder:
+class HotspotRecorder(Silent):
     """Searches when the run ends, on the slices that were kept till then; it has to be closed after their recorders."""
 
-    times: tuple[float, ...] = ()
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, folder: RunFolder, writer: Writer, wanted: Hotspots, ambients: Collection[str]) -> None:
+        super().__init__(())
         self._folder, self._writer, self._wanted, self._ambients = folder, writer, wanted, ambients
-
-    def record(self, state: State) -> None:
-        """Nothing is due before the end."""
-
-    def state(self) -> dict[str, int]:
-        """Nothing is found before the end."""
-        return {}
-
-    def restore(self, saved: dict[str, int]) -> None:
-        """Nothing was found yet."""
 
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
@@ -116,14 +105,15 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
-    from heatsim.output.plots.slices import HotspotMark, draw_hotspots, pixels
+    from heatsim.output.pictures.frames import downsample, plane_style, position_text, time_text
+    from heatsim.output.pictures.slices import HotspotMark, draw_hotspots, pixels
 
     vertical, horizontal = frame.axes
     marks = [HotspotMark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
     count = "1 hot spot" if len(spots) == 1 else f"{len(spots) or 'no'} hot spots"
     draw_hotspots(
         folder.hotspot_picture(name),
-        downsample_plane(field, pixels(frame.extent)),
+        downsample(field, None, pixels(frame.extent))[0],
         frame.extent,
         marks,
         plane_style(frame, f"{time_text(frame.time, frame.time)}{position_text(frame)}:  {count}"),

@@ -68,7 +68,8 @@ def measure_pool(temperature: np.ndarray, isotherm: float, grid: CellGrid, solid
         hot &= solid
     if not hot.any():
         return MeltPool((0.0, 0.0, 0.0), 0.0, float(temperature.max() if solid is None else temperature[solid].max()))
-    cut = tuple(_with_neighbours(np.asarray(hot.any(axis=tuple({0, 1, 2} - {axis})))) for axis in range(3))
+    places = [np.flatnonzero(hot.any(axis=tuple({0, 1, 2} - {axis}))) for axis in range(3)]
+    cut = tuple(slice(max(0, int(each[0]) - 1), int(each[-1]) + 2) for each in places)  # with a cell more at each end
     over = temperature[cut].astype(np.float64) - isotherm
     known = np.ones(over.shape, bool) if solid is None else solid[cut]
     cells = dict(zip(AXES, reversed(cut), strict=True))
@@ -79,12 +80,6 @@ def measure_pool(temperature: np.ndarray, isotherm: float, grid: CellGrid, solid
     share = _share_above(over, known, grid, cells)
     volume = float((share * volumes[:, cut[1], cut[2]])[known].sum())
     return MeltPool((extents[0], extents[1], extents[2]), volume, float(over[known].max() + isotherm))
-
-
-def _with_neighbours(there: np.ndarray) -> slice:
-    """The places of an axis from the first that is true to the last, and one more at each end."""
-    places = np.flatnonzero(there)
-    return slice(max(0, int(places[0]) - 1), int(places[-1]) + 2)
 
 
 def _extent(over: np.ndarray, hot: np.ndarray, known: np.ndarray, grid: CellGrid, axis: str, cells: slice) -> float:

@@ -48,7 +48,7 @@ class ProbeReader:
 
 
 class ProbeRecorder(TableRecorder):
-    """All probes in one table; whenever one is due, all are recorded."""
+    """Writes all probes into one table; whenever one probe is due, all are recorded."""
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario

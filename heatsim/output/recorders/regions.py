@@ -8,7 +8,6 @@ from heatsim.output.recorders import TableRecorder
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
-    from heatsim.base.quantity import Quantity
     from heatsim.output.recorders.writer import Writer
     from heatsim.problem import Problem
     from heatsim.solve.state import State
@@ -16,14 +15,17 @@ if TYPE_CHECKING:
 
 
 class RegionRecorder(TableRecorder):
-    """All parts in one table; whenever one is due, all are recorded. Energies count from t = 0."""
+    """Writes all parts into one table; whenever one part is due, all are recorded. Energies count from t = 0."""
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         wanted = scenario.output.regions
         self._regions, self._reference = problem.statistics_regions, problem.reference
         self._volumes = [float(part.cells.volumes.sum()) for part in self._regions]
-        names = [f"{part.name} {what}" for part in self._regions for what in _columns(scenario.solved)]
+        solved = scenario.solved
+        columns = [f"{name} [{solved.unit}]" for name in ("min", "max", "mean")]
+        columns.append(f"{solved.stored} [{solved.in_own_unit('J')}]")
+        names = [f"{part.name} {column}" for part in self._regions for column in columns]
         times = (time for each in wanted for time in each.times(scenario.time.last_time))
         super().__init__(times, CsvTable(folder.regions, ["time [s]", *names], goes_on=folder.goes_on))
 
@@ -35,11 +37,6 @@ class RegionRecorder(TableRecorder):
             values = low, high, by_volume / volume
             row += [*(value + self._reference for value in values), heat - initial]
         self._table.append(row)
-
-
-def _columns(solved: Quantity) -> tuple[str, ...]:
-    statistics = (f"{name} [{solved.unit}]" for name in ("min", "max", "mean"))
-    return *statistics, f"{solved.stored} [{solved.in_own_unit('J')}]"
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[RegionRecorder]:

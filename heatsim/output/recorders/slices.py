@@ -5,10 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from heatsim.base.grid import AXES, cell_index
-from heatsim.output.pictures.frames import draw_frames
+from heatsim.base.grid import cell_index
 from heatsim.output.pictures.options import picture_options
-from heatsim.store.slice_frames import SliceFrame, write_slice_frame
+from heatsim.store.slice_frames import frame_of_plane, write_slice_frame
 
 if TYPE_CHECKING:
     from heatsim.output.recorders.writer import Writer
@@ -17,14 +16,13 @@ if TYPE_CHECKING:
     from heatsim.solve.state import State
     from heatsim.store.folder import RunFolder
 
-
 MAX_FRAMES_OF_STOPPED_RUN = 20  # frames, drawn in two seconds
 
 
 class SliceRecorder:
     """Keeps the frames of one slice as they come and draws them at the end, when their common range is known."""
 
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
         self.times = wanted.times(problem.scenario.time.last_time)
@@ -33,34 +31,18 @@ class SliceRecorder:
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
         with writer.room() as submit:  # matplotlib takes its time; now is when it is free
-            submit(lambda: import_module("heatsim.output.plots.slices"))
+            submit(lambda: import_module("heatsim.output.pictures.frames"))
 
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
         with self._writer.room() as submit:
-            frame = self._frame(state)
+            problem, axis = self._problem, self._wanted.axis
+            field, solved = problem.smoothed_slice(axis, state.plane(axis, self._index)), problem.scenario.solved
+            title = problem.scenario.title
+            frame = frame_of_plane(problem.grid, axis, self._index, field, state.time, state.step, solved, title)
             path = self._folder.slice_frame(self._wanted.name, self._count)
             self._count += 1
-            submit(lambda: write_slice_frame(path, frame, self._problem.scenario.output.compression))
-
-    def _frame(self, state: State) -> SliceFrame:
-        grid, axis = self._problem.grid, self._wanted.axis
-        rows, columns = (other for other in reversed(AXES) if other != axis)
-        unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        return SliceFrame(
-            field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
-            axes=(rows, columns),
-            extent=(*grid.span(columns), *grid.span(rows)),
-            normal=axis,
-            position=float(grid.centres(axis)[self._index]),
-            time=state.time,
-            step=state.step,
-            unit=self._problem.scenario.unit,
-            title=self._problem.scenario.title,
-            name=self._problem.scenario.solved.name,
-            faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
-            coordinates=grid.coordinates,
-        )
+            submit(lambda: write_slice_frame(path, frame, problem.scenario.output.compression))
 
     def state(self) -> dict[str, int]:
         """How many frames there are."""
@@ -75,7 +57,12 @@ class SliceRecorder:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
             with self._writer.room() as submit:
-                submit(lambda: draw_frames(self._folder, self._wanted.name, self._options))
+                submit(self._draw)
+
+    def _draw(self) -> None:
+        from heatsim.output.pictures.frames import draw_frames
+
+        draw_frames(self._folder, self._wanted.name, self._options)
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:

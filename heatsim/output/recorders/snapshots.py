@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
     from heatsim.store.slab_files import SlabFile
 
-
 Extra = Callable[["State"], Mapping[str, SnapshotField]]
-
-
-def _is_finite(values: np.ndarray) -> bool:
-    return bool(np.isfinite(values).all())
 
 
 def _nothing(state: State) -> Mapping[str, SnapshotField]:
@@ -40,7 +35,7 @@ class SnapshotRecorder:
         scenario = problem.scenario
         self.times = scenario.output.snapshots.times(scenario.time.last_time)
         self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
-        self.late = extra is _nothing
+        self.checks_finite_itself = extra is _nothing
         self._series = Series(folder, read=not folder.goes_on)
         self._count = 0
         self._room: np.ndarray | None = None
@@ -78,14 +73,16 @@ class SnapshotRecorder:
     ) -> Callable[[], None]:
         """The task that writes a snapshot of the state as it is now; slabs: see `write_snapshot`."""
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = self.late and state.field.device == "cuda" and not slabs
+        not_looked_at = self.checks_finite_itself and state.field.device == "cuda" and not slabs
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
             quantity, title, values = scenario.solved, scenario.title, field()
-            if not_looked_at and not all(share_out(lambda z: _is_finite(values[z]), parts(values.shape), values.size)):
-                raise NotFiniteError.at(step, time)
+            if not_looked_at:
+                finite = share_out(lambda z: bool(np.isfinite(values[z]).all()), parts(values.shape), values.size)
+                if not all(finite):
+                    raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
             write_snapshot(path, snapshot, slabs, scenario.output.compression)
             self._series.add(path)

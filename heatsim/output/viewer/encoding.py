@@ -64,7 +64,7 @@ def _packed(differences: np.ndarray) -> bytes:
 
 
 def _compressed(data: bytes) -> bytes:
-    """By gzip, with whatever makes it shorter."""
+    """Compress data by gzip, with the level and strategy that make them shortest."""
     found = []
     for level, strategy in _STRATEGIES:
         packer = zlib.compressobj(level, zlib.DEFLATED, _GZIP, 9, strategy)

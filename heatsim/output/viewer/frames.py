@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
@@ -39,7 +39,7 @@ class CellMaterials:
         return np.asarray(~np.array(self.ambient)[self.ids])
 
     def outside(self, values: np.ndarray) -> tuple[float | None, ...]:
-        """Of each id the value of its cells, where they are not solved but have one: that of an ambient."""
+        """The value of the cells of each id that are not solved but have a value, as an ambient has; else None."""
         found: list[float | None] = [None] * len(self.ambient)
         for number in np.flatnonzero(np.array(self.ambient) & ~np.array(self.void)).tolist():
             cells = values[self.ids == number]
@@ -104,27 +104,20 @@ class FrameSource:
         if max(self._blocks) == 1:
             whole = slice(None)
             return self.reader.read(header, self.field, (whole, whole, whole))
-        found = np.empty(self.shape, np.float64)
-        for z, planes in self._whole_blocks(header):
-            found[z // self._blocks[0] : z // self._blocks[0] + ceil(len(planes) / self._blocks[0])] = self._means(
-                planes, z
-            )
+        found, block, whole = np.empty(self.shape, np.float64), self._blocks[0], slice(None)
+        for start in range(0, self.shape[0], most := max(1, 32 // block)):  # as many planes as make whole blocks
+            z = start * block
+            planes = self.reader.read(header, self.field, (slice(z, z + most * block), whole, whole))
+            found[start : start + most] = self._means(planes, z)
         return found
 
     def coarse_ids(self, ids: np.ndarray) -> np.ndarray:
-        """Of each block the number (nz, ny, nx) of the cell in its middle."""
+        """The number (nz, ny, nx) that the middle cell of each block has."""
         middles = [
             np.minimum(np.arange(0, n, block) + block // 2, n - 1)
             for n, block in zip(ids.shape, self._blocks, strict=True)
         ]
         return ids[np.ix_(*middles)]
-
-    def _whole_blocks(self, header: SnapshotHeader) -> Iterator[tuple[int, np.ndarray]]:
-        """Planes of a snapshot, as many as make whole blocks: the index of the first, and (planes, ny, nx)."""
-        height, nz = self._blocks[0] * max(1, 32 // self._blocks[0]), self.reader.grid.shape[0]
-        whole = slice(None)
-        for z in range(0, nz, height):
-            yield z, self.reader.read(header, self.field, (slice(z, min(z + height, nz)), whole, whole))
 
     def _means(self, planes: np.ndarray, z: int) -> np.ndarray:
         grid = self.reader.grid
@@ -163,10 +156,9 @@ class FrameSource:
 
 
 def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Callable[[float], None]) -> list[Frame]:
-    """All frames, with one pair of ends: those of the cells that are solved. Snapshots that are damaged are left out,
-    and told.
+    """Encode all frames with one range: that of the cells that are solved. Damaged snapshots are left out, and told.
 
-    The snapshots are read twice, first for the ends, so that few are in memory.
+    The snapshots are read twice, first for the range, so that few are in memory.
     """
     headers, extents, outsides = [], [], []
     for number, header in enumerate(source.headers):
@@ -196,7 +188,7 @@ def encode_frames(source: FrameSource, tell: Callable[[str], None], progress: Ca
 
 
 def encode_frame(source: FrameSource, header: SnapshotHeader) -> Frame:
-    """A frame by itself, with ends of its own: of a run that goes on, whose range is not known yet."""
+    """Encode one frame with a range of its own: of a run that goes on, whose range is not known yet."""
     values = source.values(header)
     low, high = _extent(values, source.materials)
     outside = _outside(values, source.materials)

@@ -16,8 +16,8 @@ import numpy as np
 from heatsim.base.atomic import write_atomically
 from heatsim.base.grid import AXES
 from heatsim.errors import InputFileError, RunFolderError
-from heatsim.output.plots.pages import colour_table
-from heatsim.output.plots.units import axis_symbol, length_unit, time_unit, unit_symbol
+from heatsim.output.pictures.pages import colour_table
+from heatsim.output.pictures.units import axis_symbol, length_unit, time_unit, unit_symbol
 from heatsim.output.viewer.encoding import LEVELS
 from heatsim.output.viewer.frames import Frame, FrameSource, encode_frames, most_telling
 from heatsim.store.tables import read_table

@@ -43,21 +43,18 @@ class LiveRun:
             live = self._folder.read_info().get("state") == "running"
             every = self._source.every
             self._source = FrameSource(self._make_reader(self._folder), self._field, self._source.coarsening, every)
-            self._take_new()
+            known = {frame.step for frame in self._frames}
+            for header in self._source.headers:
+                if header.step not in known and header.path not in self._damaged:
+                    try:
+                        self._frames.append(encode_frame(self._source, header))
+                    except InputFileError:
+                        self._damaged.add(header.path)
             return describe(self._source, self._frames) | {"live": live}
 
     def frame(self, number: int) -> bytes:
         """The data of a frame. Raises IndexError."""
         return self._frames[number].encoded.data
-
-    def _take_new(self) -> None:
-        known = {frame.step for frame in self._frames}
-        for header in self._source.headers:
-            if header.step not in known and header.path not in self._damaged:
-                try:
-                    self._frames.append(encode_frame(self._source, header))
-                except InputFileError:
-                    self._damaged.add(header.path)
 
 
 def make_server(run: LiveRun, port: int) -> ThreadingHTTPServer:

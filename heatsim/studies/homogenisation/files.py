@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from heatsim.base.atomic import write_atomically
-from heatsim.output.plots.charts import Chart, draw_charts
-from heatsim.output.plots.curve import Curve
-from heatsim.output.plots.image_grid import PlanePicture, draw_image_grid
-from heatsim.output.plots.outside_view import LinesInside, draw_lines_inside
+from heatsim.output.pictures.charts import Chart, PlanePicture, draw_charts, draw_image_grid
+from heatsim.output.pictures.curve import Curve
+from heatsim.output.pictures.outside_view import LinesInside, draw_lines_inside
 from heatsim.studies.homogenisation.conductivity import CubesOfSize, EffectiveConductivity
 from heatsim.studies.homogenisation.fluxes import Streamline, find_streamlines, voxel_fluxes
 from heatsim.studies.homogenisation.media import AXES, Medium

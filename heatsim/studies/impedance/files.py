@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from heatsim.base.atomic import write_atomically
-from heatsim.output.plots.charts import Chart, draw_charts
-from heatsim.output.plots.curve import Curve
+from heatsim.output.pictures.charts import Chart, draw_charts
+from heatsim.output.pictures.curve import Curve
 from heatsim.store.tables import write_whole_table
 from heatsim.studies.impedance.networks import FosterNetwork, netlist
 from heatsim.studies.impedance.responses import ThermalImpedance

@@ -219,7 +219,7 @@ def _run(scenario: Scenario, sources: list[Source], times: np.ndarray) -> tuple[
 class _PlaceReader:
     """A recorder of the temperatures of probes, and of the means of regions."""
 
-    late = False
+    checks_finite_itself = False
 
     def __init__(self, problem: Problem, times: np.ndarray) -> None:
         probes = problem.scenario.output.probes

@@ -23,7 +23,7 @@ from heatsim.base.methods import SOLVER_KERNELS
 from heatsim.base.shown import Shown
 from heatsim.errors import NotConvergedError, RequestError, ScenarioError
 from heatsim.output.recorders.probes import is_on_a_face, problem_probe_weights
-from heatsim.output.recorders.quantities import smooth_maximum
+from heatsim.output.recorders.results import smooth_maximum
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import Scenario, find_temperature_dependence
 from heatsim.scenario.boundary import FACES

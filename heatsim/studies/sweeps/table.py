@@ -20,8 +20,8 @@ from heatsim.store.tables import read_last_row
 if TYPE_CHECKING:
     import xarray
 
-    from heatsim.output.plots.charts import ValueMap
-    from heatsim.output.plots.curve import Curve, CurveKey
+    from heatsim.output.pictures.charts import ValueMap
+    from heatsim.output.pictures.curve import Curve, CurveKey
     from heatsim.store.folder import RunFolder
 
 Row = dict[str, Any]
@@ -167,7 +167,7 @@ def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
     """Draw each value over the first parameter that is a number, or over the words of the first: a colour for each
     value of the second, a dash and marker for each combination of the others; and as a map where two parameters take
     all combinations of three values each or more. Returns the pictures."""
-    from heatsim.output.plots.charts import Chart, draw_charts, draw_map
+    from heatsim.output.pictures.charts import Chart, draw_charts, draw_map
 
     parameters, values, rows = read_sweep(folder / TABLE)
     first = next((name for name in parameters if _is_numeric(name, rows)), parameters[0])
@@ -203,8 +203,8 @@ def _styled(
     value: str,
 ) -> tuple[list[Curve], list[CurveKey]]:
     """The curves of the combinations of other parameters, and what their colours and dashes mean."""
-    from heatsim.output.plots.charts import sequential_colours
-    from heatsim.output.plots.curve import Curve, CurveKey
+    from heatsim.output.pictures.charts import sequential_colours
+    from heatsim.output.pictures.curve import Curve, CurveKey
 
     if not others:
         return [Curve(value, *np.array(sorted(points)).T) for points in pairs.values()], []
@@ -229,7 +229,7 @@ def _styled(
 
 def _map_of(parameters: Sequence[str], value: str, rows: Sequence[Mapping[str, str]]) -> ValueMap | None:
     """The values over two parameters that take all combinations; None where they do not."""
-    from heatsim.output.plots.charts import ValueMap
+    from heatsim.output.pictures.charts import ValueMap
 
     if len(parameters) != 2 or not all(_is_numeric(name, rows) for name in parameters):
         return None

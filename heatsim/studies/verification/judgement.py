@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.finished import FinishedRun, grid_spacings
 from heatsim.studies.verification.order import observed_order, rms_over_volume
 from heatsim.studies.verification.refinement import RefinementLevel

@@ -10,7 +10,7 @@ from math import cosh, exp, log, pi, prod, sin, sqrt
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification import exact, standards
 from heatsim.studies.verification.exact import FIXED, INSULATED, MaterialPhase, Solidification, decay, slab_mode
 from heatsim.studies.verification.finished import FinishedRun

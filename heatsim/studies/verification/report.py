@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.base.tables import Row, TableColumn, markdown, number, print_table, write_section
-from heatsim.output.plots.comparisons import draw_panels
-from heatsim.output.plots.curve import ComparisonPanel
+from heatsim.output.pictures.charts import draw_panels
+from heatsim.output.pictures.curve import ComparisonPanel
 from heatsim.studies.verification.judgement import ValueCheck, error_panels
 from heatsim.studies.verification.problem_runs import ProblemOutcome
 

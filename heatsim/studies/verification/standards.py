@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.studies.verification.exact import radiating_end, rectangle_heated_side, slab_sinusoidal_face
 from heatsim.studies.verification.finished import FinishedRun, grid_spacings
 from heatsim.studies.verification.judgement import (

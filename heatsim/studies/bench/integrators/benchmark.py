@@ -15,8 +15,8 @@ import numpy as np
 from heatsim.base.methods import METHODS
 from heatsim.base.tables import Row, TableColumn, Tell, number
 from heatsim.errors import RequestError
-from heatsim.output.plots.comparisons import draw_panels
-from heatsim.output.plots.curve import ComparisonPanel, Curve
+from heatsim.output.pictures.charts import draw_panels
+from heatsim.output.pictures.curve import ComparisonPanel, Curve
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.time_loop import Progress, Timings, simulate

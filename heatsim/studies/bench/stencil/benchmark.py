@@ -16,7 +16,7 @@ from heatsim_kernels.explicit.ladder import load_kernel
 
 from heatsim.base.tables import Row, TableColumn, Tell, number, number_columns, ratio_columns
 from heatsim.errors import RequestError
-from heatsim.output.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, draw_roofline
+from heatsim.output.pictures.roofline import RooflineGuide, RooflinePanel, RooflinePoint, draw_roofline
 from heatsim.studies.bench import harness, machine
 from heatsim.studies.bench.harness import Asked, Contender, Document
 from heatsim.studies.bench.limits import copies, is_copy
