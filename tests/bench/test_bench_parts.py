@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
@@ -78,6 +79,20 @@ def test_contenders_take_turns_and_repeat_in_whole_batches() -> None:
     assert (slow["repetitions"], quick["repetitions"]) == (8, 600)
     assert (quick["best"], slow["times"]) == (pytest.approx(0.01), pytest.approx(100.0))
     assert len(slow["seconds"]) == 3
+
+
+def test_a_round_in_which_something_was_compiled_is_timed_again() -> None:
+    function = numba.njit(lambda x: x + 1)
+    taken: list[float] = []
+
+    def work(repetitions: int) -> float:
+        function(np.int64(1) if taken else 1.5)  # each compiles once
+        taken.append(9.0 if len(taken) in (0, 1) else 2.0)
+        return taken[-1]
+
+    pace = harness.Pace(0.0, rounds=2, warm=False, repetitions=1)
+    (row,) = harness.race([harness.Contender("compiled", harness.holding(work))], bool, pace)
+    assert (row["seconds"], taken) == ([2.0, 2.0], [9.0, 9.0, 2.0, 2.0])
 
 
 def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
