@@ -5,8 +5,9 @@
 Each is run by every integrator. The error is the largest difference from a run by `implicit` in float64 to a tenth of
 the tolerance (what melts: by `euler` in float64, in tenths of its steps), as a share of the range of temperatures. The
 best is the fastest whose error is within the tolerance; `of best` is the time of the integrator that `auto` recommends
-over its time. A run that takes longer than `--limit` s is cut short. Exit code 1 if `auto` errs by more than the
-tolerance.
+over its time. A run that takes longer than `--limit` s is cut short. What `auto` foretells of the time that inputs and
+tangents to faces take on the host, by counts, stands beside it over what they take, timed: `inputs`, `tangents`. Exit
+code 1 if `auto` errs by more than the tolerance, or foretells less than a twentieth or more than five times of that.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import script
 
 from heatsim.base.tables import Row, TableColumn, number_columns
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.preparing import recommend_integrator
-from heatsim.studies.bench import harness
+from heatsim.solve.integrators import input_costs as costs
+from heatsim.studies.bench.harness import LEAST_SECONDS, chosen
 from heatsim.studies.bench.integrators.benchmark import run_to
-from heatsim.studies.bench.timing import LEAST_SECONDS
 
 INTEGRATORS = ("euler", "rkl2", "implicit")
 FINER = 10.0  # tolerances in that of the reference, or its steps in one of `euler`
-WARM_UP = 0.5  # s of a run before, which compiles
 SILICON = 'density = 2330.0, heat_capacity = 710.0, conductivity = "148*(300/(T + 273.15))**1.3"'
 COPPER = "density = 8900.0, heat_capacity = 385.0, conductivity = 400.0"
 RESIN = "density = 1900.0, heat_capacity = 1100.0, conductivity = 0.3"
@@ -108,15 +109,13 @@ COLUMNS = (
     *(TableColumn(f"{each}, s (error)", partial(_time_and_error, each)) for each in INTEGRATORS),
     TableColumn("auto", lambda row: row["auto"]),
     TableColumn("best", lambda row: row["fastest"]),
-    *number_columns(".2f", {"of best": "of_best"}),
+    *number_columns(".2f", {"of best": "of_best", "inputs": "inputs", "tangents": "tangents"}),
 )
 
 
 def timed(problem: Problem, limit: float) -> tuple[float, np.ndarray | None]:
     """Seconds in the time loop, and the temperature at the end; None where the run was cut short."""
-    kernel, end = "multigrid" if problem.scenario.time.solves else "cpu", problem.scenario.time.end
-    run_to(problem, kernel, end, WARM_UP)
-    state, seconds, share = run_to(problem, kernel, end, limit)
+    state, seconds, share = run_to(problem, "multigrid" if problem.scenario.time.solves else "cpu", limit)
     return seconds, state.temperature().astype(np.float64) if share == 1.0 else None
 
 
@@ -150,18 +149,23 @@ def compare(name: str, tolerance: float, limit: float) -> Row:
         row["of_best"] = row[mine] / row[best]
     if mine not in good:
         row["failed"] = f"auto takes {mine}, which errs by {row.get(f'{mine} error', np.inf):.2f} tolerances"
+    now = {"inputs": costs.seconds_of_inputs(problem), "tangents": costs.seconds_of_tangents(problem)}
+    typical = {"inputs": costs.typical_seconds_of_inputs, "tangents": costs.typical_seconds_of_tangents}
+    row |= {what: typical[what](problem) / seconds for what, seconds in now.items() if seconds}
+    for what in (each for each in now if each in row and not 0.05 < row[each] < 5.0):
+        row["failed"] = f"the time of {what} is foretold as {row[what]:.2g} times what they take"
     return row
 
 
 def main() -> int:
     """Run each problem by each integrator."""
-    parser = harness.options(__doc__, problem=PROBLEMS)
+    parser = script.options(__doc__, problem=PROBLEMS)
     parser.add_argument("--tolerance", type=float, default=1e-3, help="of the integrators [0.001]")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of a run [30]")
     given = parser.parse_args()
-    rows = [compare(name, given.tolerance, given.limit) for name in harness.chosen(given.problem or (), PROBLEMS)]
+    rows = [compare(name, given.tolerance, given.limit) for name in chosen(given.problem, PROBLEMS)]
     notes = ["errors: in tolerances; none where a run was cut short"]
-    return harness.finish(given, harness.Layout(COLUMNS), rows, notes)
+    return script.finish(given, COLUMNS, rows, notes)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from contextlib import ExitStack
-from pathlib import Path
+
+import script
 
 from heatsim.base.tables import Row, TableColumn, number, ratio_columns
 from heatsim.studies.bench import harness
-from heatsim.studies.bench.timing import Pace
+from heatsim.studies.bench.harness import Pace
 
 PEERS = ("heatsim", "c_openmp", "devito", "pystencils", "jax", "torch", "numpy", "pypde")
 # What heatsim is compared with, and the target: who sweeps once a step; with k(T) all.
@@ -27,7 +27,6 @@ ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
     # Huge pages for everybody: NumPy's arrays have them by itself, those of Devito and JAX would not.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    "PYTHONPATH": str(Path(__file__).parent),
 }
 COLUMNS = (
     TableColumn("precision", lambda row: row["precision"]),
@@ -43,50 +42,29 @@ COLUMNS = (
 
 def main() -> int:
     """Run the comparison."""
-    parser = harness.options(
-        __doc__,
-        size=256,
-        precision="both",
-        peer=PEERS,
-        peers_python=harness.peers_python(),
-        threads=2,
-        rounds=7,
-        seconds=2.0,
-        steps=None,
-    )
+    offered = {"peer": PEERS, "peers_python": script.peers_python(), "threads": 2, "rounds": 7, "seconds": 2.0}
+    parser = script.options(__doc__, size=256, precision="both", **offered, steps=None)
     parser.add_argument("--problem", choices=list(AMONG), default="constant", help="constant properties, or k(T)")
     given = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))[: given.threads]
     if len(cores) < given.threads:
         parser.error(f"--threads {given.threads}: only {len(cores)} cores may be used")
+    pace = Pace(given.seconds, BATCH, given.rounds, warm=False, repetitions=given.steps)  # verification warms
     rows: list[Row] = []
-    notes: list[str] = []
-    for precision in harness.precisions(vars(given)):
-        with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            environment = ENVIRONMENT | {"TMPDIR": folder, "PEERS_PROBLEM": given.problem}
-            contenders = harness.start_contenders(
-                stack,
-                given,
-                "peers.explicit",
-                PEERS,
-                verify=(given.size, precision),
-                about={"precision": precision},
-                words=[",".join(map(str, cores))],
-                **environment,
-            )
-            # Verification has warmed them.
-            pace = Pace(given.seconds, BATCH, given.rounds, warm=False, repetitions=given.steps)
-            found = harness.race(contenders, "heatsim".__eq__, pace)
-        for row in (each for each in found if "median" in each):
-            row["rate"] = given.size**3 / row["median"]
-            row["slowest"], row["fastest"] = (given.size**3 / f(row["seconds"]) for f in (max, min))
-        notes += [f"{precision}: {each}" for each in verdict(found, given.problem)]
-        rows += found
-    notes.append("boundary: zero temperature, ghost = in the layer outside the cells, face = on the cells' faces")
+    notes = ["boundary: zero temperature, ghost = in the layer outside the cells, face = on the cells' faces"]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = ENVIRONMENT | {"TMPDIR": folder, "PEERS_PROBLEM": given.problem}
+        for precision in harness.precisions(vars(given)):
+            problem, about, words = (given.size, precision), {"precision": precision}, ",".join(map(str, cores))
+            found = script.race_peers(given, "peers.explicit", PEERS, problem, about, pace, words, **environment)
+            for row in (each for each in found if "median" in each):
+                row["rate"] = given.size**3 / row["median"]
+                row["slowest"], row["fastest"] = (given.size**3 / f(row["seconds"]) for f in (max, min))
+            notes += [f"{precision}: {each}" for each in verdict(found, given.problem)]
+            rows += found
     notes += dict.fromkeys(f"{row['name']}: {row['settings']}" for row in rows if "rate" in row)
     print(f"explicit steps, {given.problem}, {given.size}^3 cells, one thread on each of the cores {cores}")
-    failed = harness.finish(given, harness.Layout(COLUMNS, lambda row: row["precision"]), rows, notes)
+    failed = script.finish(given, COLUMNS, rows, notes, lambda row: row["precision"])
     return failed or int(any(row.get("doubt") for row in rows))
 
 

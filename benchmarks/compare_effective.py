@@ -16,16 +16,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import script
 
 from heatsim.base.tables import Row, TableColumn, digits, number, ratio_columns
-from heatsim.studies.bench import harness
-from heatsim.studies.bench.children import Peer
-from heatsim.studies.bench.timing import Pace
+from heatsim.studies.bench.harness import Pace, chosen
 
 PEERS = ("heatsim", "taufactor", "porespy")
 PROBLEMS = ("balls", "blobs")
@@ -58,45 +55,26 @@ def medium(kind: str, n: int, void: float) -> np.ndarray:
 
 
 def main() -> int:
-    """Solve each medium by each peer."""
-    parser = harness.options(
-        __doc__,
-        device="cpu",
-        size=128,
-        problem=PROBLEMS,
-        peer=PEERS,
-        peers_python=harness.peers_python(),
-        threads=2,
-        rounds=3,
-    )
+    """Solve each medium by each peer. Each value has to agree with that of the first peer that was timed."""
+    offered = {"problem": PROBLEMS, "peer": PEERS, "peers_python": script.peers_python(), "threads": 2, "rounds": 3}
+    parser = script.options(__doc__, device="cpu", size=128, **offered)
     parser.add_argument("--void", type=float, default=0.5, help="share that does not conduct [0.5]")
     parser.add_argument("--agree", type=float, default=1e-2, help="relative deviation from heatsim [0.01]")
     given = parser.parse_args()
+    pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
     rows: list[Row] = []
-    for kind in harness.chosen(given.problem or (), PROBLEMS):
-        with ExitStack() as stack:
-            file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image.npy"
-            np.save(file, medium(kind, given.size, given.void))
-            contenders = harness.start_contenders(
-                stack,
-                given,
-                "peers.effective",
-                PEERS,
-                verify=(str(file), given.device, given.threads),
-                about={"medium": kind},
-                after=partial(judged, list[float](), given.agree),
-                PYTHONPATH=str(Path(__file__).parent),
-            )
-            pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
-            rows += harness.race(contenders, "heatsim".__eq__, pace)
-    return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["medium"]), rows)
-
-
-def judged(values: list[float], agree: float, peer: Peer) -> Row:
-    """The conductivity that a peer found, which has to agree with that of the first one."""
-    values.append(float(peer.ask("found")))
-    off = abs(values[-1] / values[0] - 1.0) if values[0] else abs(values[-1])
-    return {"conductivity": values[-1]} | ({"failed": f"{values[-1]:.6g} is off by {off:.1e}"} if off > agree else {})
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in chosen(given.problem, PROBLEMS):
+            np.save(file := Path(folder) / "image.npy", medium(kind, given.size, given.void))
+            problem = (str(file), given.device, given.threads)
+            found = script.race_peers(given, "peers.effective", PEERS, problem, {"medium": kind}, pace)
+            values = [row["conductivity"] for row in found if "conductivity" in row]
+            for row in (each for each in found if "conductivity" in each):
+                off = abs(row["conductivity"] - values[0]) / (abs(values[0]) or 1.0)
+                if off > given.agree:
+                    row["failed"] = f"{row['conductivity']:.6g} is off by {off:.1e}"
+            rows += found
+    return script.finish(given, COLUMNS, rows, group=lambda row: row["medium"])
 
 
 if __name__ == "__main__":

@@ -15,18 +15,20 @@ from __future__ import annotations
 
 import sys
 from functools import cache, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import script
 
-from heatsim.base.tables import Row, TableColumn, ratio_columns
+from heatsim.base.tables import TableColumn, ratio_columns
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import euler, make_field
 from heatsim.solve.state import State
 from heatsim.studies.bench import harness
-from heatsim.studies.bench.timing import Pace, Work, clock_of
+from heatsim.studies.bench.harness import Contender, Pace, Work, clock_of
 
 SCENARIO = """
 temperature_unit = "degC"
@@ -146,34 +148,23 @@ def prepare(kind: str, precision: str, kernel: str, n: int) -> Work:
 
 def main() -> int:
     """Time each problem in turn with constant properties."""
-    parser = harness.options(
-        __doc__,
-        device="cpu",
-        size=160,
-        precision="both",
-        problem=PROBLEMS,
-        kernel=KERNELS["cuda"],
-        rounds=5,
-        seconds=1.5,
-        steps=None,
-    )
-    given = parser.parse_args()
-    rows: list[Row] = []
-    for precision in harness.precisions(vars(given)):
-        for kernel in harness.chosen(given.kernel or (), KERNELS[given.device]):
-            about = {"precision": precision, "kernel": kernel}
-            constant = prepare("constant", precision, kernel, given.size)
-            for kind in harness.chosen(["constant", *given.problem] if given.problem else (), PROBLEMS):
+    offered = {"problem": PROBLEMS, "kernel": KERNELS["cuda"], "rounds": 5, "seconds": 1.5, "steps": None}
+    given = script.options(__doc__, device="cpu", size=160, precision="both", **offered).parse_args()
+    pace, clock, rows = Pace(given.seconds, BATCH, given.rounds, repetitions=given.steps), clock_of(given.device), []
+    kinds = harness.chosen(["constant", *given.problem] if given.problem else (), PROBLEMS)
+    kernels = harness.chosen(given.kernel, KERNELS[given.device])
+    for precision, kernel in product(harness.precisions(vars(given)), kernels):
+        about = {"precision": precision, "kernel": kernel}
+        constant = prepare("constant", precision, kernel, given.size)
+        for kind in kinds:
+            contenders = [Contender("constant", harness.holding(constant), about=about)]
+            if kind != "constant":
                 steps = cache(partial(prepare, kind, precision, kernel, given.size))  # held ready through all rounds
-                contenders = [harness.Contender("constant", harness.holding(constant), about=about)]
-                if kind != "constant":
-                    contenders.append(harness.Contender(kind, steps, partial(verify, kind, precision, kernel), about))
-                pace = Pace(given.seconds, BATCH, given.rounds, repetitions=given.steps)
-                found = harness.race(contenders, "constant".__eq__, pace, clock_of(given.device))
-                rows += [row for row in found if row["name"] == kind]
+                contenders.append(Contender(kind, steps, partial(verify, kind, precision, kernel), about))
+            rows += [row for row in harness.race(contenders, "constant".__eq__, pace, clock) if row["name"] == kind]
     for row in (each for each in rows if "median" in each):
         row |= {"rate": given.size**3 / row["median"], "of_constant": 1.0 / row["times"]}
-    return harness.finish(given, harness.Layout(COLUMNS, lambda row: (row["precision"], row["kernel"])), rows)
+    return script.finish(given, COLUMNS, rows, group=lambda row: (row["precision"], row["kernel"]))
 
 
 if __name__ == "__main__":

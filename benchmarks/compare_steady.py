@@ -17,12 +17,11 @@ counted. memory: the most that the process held, matrices included; not that of 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from pathlib import Path
+
+import script
 
 from heatsim.base.tables import Row, TableColumn, number, number_columns, ratio_columns
-from heatsim.studies.bench import harness
-from heatsim.studies.bench.timing import Pace
+from heatsim.studies.bench.harness import Pace, chosen, rate_or_failure
 
 PEERS = ("heatsim", "heatsim_gpu", "pyamg", "scipy")
 PROBLEMS = ("uniform", "contrast")
@@ -31,7 +30,7 @@ COLUMNS = (
     TableColumn("problem", lambda row: row["problem"]),
     TableColumn("peer", lambda row: row["name"]),
     *number_columns(".2f", {"setup s": "setup", "solve s": "solve"}),
-    TableColumn("median s", harness.rate_or_failure("median", ".2f", 1.0)),
+    TableColumn("median s", rate_or_failure("median", ".2f", 1.0)),
     *ratio_columns({"/heatsim": "times"}),
     *number_columns(".0f", {"iterations": "iterations"}),
     *number_columns(".1f", {"sweeps/digit": "sweeps_a_digit"}),
@@ -42,26 +41,13 @@ COLUMNS = (
 
 def main() -> int:
     """Solve each problem by each peer."""
-    parser = harness.options(
-        __doc__, size=96, problem=PROBLEMS, peer=PEERS, peers_python=harness.peers_python(), threads=2, rounds=2
-    )
-    given = parser.parse_args()
+    offered = {"size": 96, "problem": PROBLEMS, "peer": PEERS, "peers_python": script.peers_python(), "threads": 2}
+    given = script.options(__doc__, **offered, rounds=2).parse_args()
+    pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
     rows: list[Row] = []
-    for problem in harness.chosen(given.problem or (), PROBLEMS):
-        with ExitStack() as stack:
-            contenders = harness.start_contenders(
-                stack,
-                given,
-                "peers.steady",
-                PEERS,
-                verify=(given.size, problem),
-                about={"problem": problem},
-                after=lambda peer: dict(peer.ask("found")),
-                PYTHONPATH=str(Path(__file__).parent),
-            )
-            pace = Pace(0.0, rounds=given.rounds, patience=PATIENCE, warm=False, repetitions=1)
-            rows += harness.race(contenders, "heatsim".__eq__, pace)
-    return harness.finish(given, harness.Layout(COLUMNS, lambda row: row["problem"]), rows)
+    for each in chosen(given.problem, PROBLEMS):
+        rows += script.race_peers(given, "peers.steady", PEERS, (given.size, each), {"problem": each}, pace)
+    return script.finish(given, COLUMNS, rows, group=lambda row: row["problem"])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import script
 from heatsim_kernels.field.cpu.field import CpuField
 
 from heatsim.base.tables import Row, TableColumn, number
@@ -22,7 +23,6 @@ from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.simulation import checkpointing, device_selection, preparing
 from heatsim.simulation.run import run_scenario
-from heatsim.studies.bench import harness
 
 SCENARIO = """
 grid = {{ cells = {cells}, size = [0.1, 0.1, 0.1] }}
@@ -42,7 +42,7 @@ COLUMNS = (
 
 def main() -> int:
     """Run once to compile, and once to measure."""
-    parser = harness.options(__doc__, size=256)
+    parser = script.options(__doc__, size=256)
     parser.add_argument("--steps", type=int, default=3000, help="steps of explicit Euler [3000]")
     parser.add_argument("--most", type=float, default=0.02, help="share of the run that is allowed [0.02]")
     given = parser.parse_args()
@@ -63,7 +63,7 @@ def main() -> int:
     rows: list[Row] = [{"name": name, "seconds": part, "share": part / seconds} for name, part in parts.items()]
     if parts["all"] > given.most * seconds:
         rows[-2]["failed"] = f"more than {given.most:.1%} of the run"
-    return harness.finish(given, harness.Layout(COLUMNS), rows, [f"{given.size}^3 cells, {run.info['steps']} steps"])
+    return script.finish(given, COLUMNS, rows, [f"{given.size}^3 cells, {run.info['steps']} steps"])
 
 
 def timed(owner: Any, name: str, what: str, spent: dict[str, float]) -> None:

@@ -15,8 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import script
+
 from heatsim.base.tables import Row, TableColumn, number
-from heatsim.studies.bench import harness
+from heatsim.studies.bench.harness import chosen
 
 SCENARIO = """
 grid = {{ cells = {cells}, size = [0.1, 0.1, 0.1] }}
@@ -106,11 +108,11 @@ def measure(name: str, size: int, most: float) -> Row:
 
 def main() -> int:
     """Measure each problem."""
-    parser = harness.options(__doc__, size=200, problem=PROBLEMS)
+    parser = script.options(__doc__, size=200, problem=PROBLEMS)
     parser.add_argument("--most", type=float, default=0.1, help="deviation of the estimate that is allowed [0.1]")
     given = parser.parse_args()
-    rows = [measure(name, given.size, given.most) for name in harness.chosen(given.problem or (), PROBLEMS)]
-    return harness.finish(given, harness.Layout(COLUMNS), rows, [f"{given.size}^3 cells"])
+    rows = [measure(name, given.size, given.most) for name in chosen(given.problem, PROBLEMS)]
+    return script.finish(given, COLUMNS, rows, [f"{given.size}^3 cells"])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,9 +20,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import script
+
 from heatsim.base.tables import TableColumn, number_columns
-from heatsim.studies.bench import harness
-from heatsim.studies.bench.timing import Pace
+from heatsim.studies.bench.harness import Contender, Pace, holding, race
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = (
@@ -31,51 +33,40 @@ COLUMNS = (
 )
 
 
-class Runs:
-    """Runs of the quick start in a folder; cpu: CPU seconds of each, by cache."""
+def run(folder: Path, cpu: dict[str, list[float]], kernels: str, repetitions: int) -> float:
+    """Wall seconds of one run, with a new cache of kernels or with that of the run before; `cpu` gets its CPU time."""
+    if kernels == "empty":
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+    command = [sys.executable, "-m", "heatsim", "run", str(ROOT / "scenarios" / "quick_start.toml")]
+    command += ["--device", "cpu", "--force", "--output", "out"]
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-500:]}")
+    cpu[kernels].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return wall
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.cache = folder, folder
-        self.cpu: dict[str, list[float]] = {"empty": [], "warm": []}
-        self.environment = {**os.environ, "MPLCONFIGDIR": str(folder / "matplotlib")}
-        self.environment.pop("NUMBA_CACHE_DIR", None)
 
-    def run(self, cache: str, repetitions: int) -> float:
-        """Wall seconds of one run, with a new cache of kernels or with that of the run before."""
-        if cache == "empty":
-            self.cache = Path(tempfile.mkdtemp(dir=self.folder))
-        command = [sys.executable, "-m", "heatsim", "run", str(ROOT / "scenarios" / "quick_start.toml")]
-        command += ["--device", "cpu", "--force", "--output", "out"]
-        environment = self.environment | {"XDG_CACHE_HOME": str(self.cache)}
-        before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode:
-            raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-500:]}")
-        self.cpu[cache].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        return wall
+def environment(folder: Path) -> dict[str, str]:
+    """That of a run, whose caches are in a folder."""
+    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    return {**kept, "MPLCONFIGDIR": str(folder / "matplotlib"), "XDG_CACHE_HOME": str(folder / "cache")}
 
 
 def main() -> int:
     """Run with an empty cache, then with a filled one."""
-    given = harness.options(__doc__, rounds=3).parse_args()
+    given = script.options(__doc__, rounds=3).parse_args()
+    cpu: dict[str, list[float]] = {"empty": [], "warm": []}
     with tempfile.TemporaryDirectory(prefix="heatsim-first-run-") as name:
-        runs = Runs(Path(name))
-        sources = [str(ROOT / "heatsim"), str(ROOT / "kernels")]
+        folder, sources = Path(name), [str(ROOT / "heatsim"), str(ROOT / "kernels")]
         subprocess.run([sys.executable, "-m", "compileall", "-q", *sources], check=True)
-        subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=runs.environment, check=True)
-        contenders = [
-            harness.Contender(cache, harness.holding(partial(runs.run, cache)), after=partial(_cpu, runs.cpu[cache]))
-            for cache in runs.cpu
-        ]
-        rows = harness.race(contenders, "empty".__eq__, Pace(0.0, rounds=given.rounds, warm=False, repetitions=1))
+        subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment(folder), check=True)
+        contenders = [Contender(kernels, holding(partial(run, folder, cpu, kernels))) for kernels in cpu]
+        rows = race(contenders, "empty".__eq__, Pace(0.0, rounds=given.rounds, warm=False, repetitions=1))
     for row in rows:
-        row.pop("doubt", None)  # the table has no ratio
-    return harness.finish(given, harness.Layout(COLUMNS), rows)
-
-
-def _cpu(seconds: list[float]) -> dict[str, float]:
-    return {"cpu": median(seconds)}
+        row |= {"doubt": "", "cpu": median(cpu[row["name"]]) if cpu[row["name"]] else None}  # the table has no ratio
+    return script.finish(given, COLUMNS, rows)
 
 
 if __name__ == "__main__":

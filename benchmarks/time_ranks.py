@@ -21,14 +21,14 @@ from heatsim.solve.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
+import script  # noqa: E402
 from heatsim_kernels.explicit import STEPPERS  # noqa: E402
 from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients  # noqa: E402
 
 from heatsim.solve.ranks import links  # noqa: E402
 from heatsim.solve.ranks.field import RanksStepper  # noqa: E402
 from heatsim.solve.ranks.parts import Ranks  # noqa: E402
-from heatsim.studies.bench import harness  # noqa: E402
-from heatsim.studies.bench.timing import doubt  # noqa: E402
+from heatsim.studies.bench.harness import doubt  # noqa: E402
 
 RATE, WARM_UP = 0.1, 8  # of exchange in a step; steps
 Shape = tuple[int, int, int]
@@ -104,7 +104,7 @@ class Watch:
 
 def main() -> None:
     """Time one rank, and all together."""
-    parser = harness.options(__doc__, size=1024, kernel="temporal", precision="float32", steps=1500)
+    parser = script.options(__doc__, size=1024, kernel="temporal", precision="float32", steps=1500)
     parser.add_argument("--whole", type=int, help="cells along each axis of a grid for all ranks")
     options = parser.parse_args()
     ranks, dtype = Ranks(MPI.COMM_WORLD), np.dtype(options.precision)

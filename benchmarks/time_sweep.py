@@ -16,9 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import script
+
 import heatsim
 from heatsim.base.tables import Row, number_columns
-from heatsim.studies.bench import harness
 from heatsim.studies.sweeps.table import read_sweep
 
 SCENARIO = """
@@ -48,7 +49,7 @@ def swept(folder: Path, runs: int) -> tuple[float, list[float], list[float]]:
 
 def main() -> int:
     """Verify a sweep, and time it."""
-    parser = harness.options(__doc__)
+    parser = script.options(__doc__)
     parser.add_argument("--runs", type=int, default=30, help="runs of the sweep [30]")
     given = parser.parse_args()
     runs = given.runs
@@ -63,7 +64,7 @@ def main() -> int:
             alone = heatsim.evaluate(folder / "rod.toml", {"h": 5.0 + 15.0 * number / (runs - 1)})["hottest"]
             if alone != hottest[number]:
                 row["failed"] = f"run {number} gave {hottest[number]!r}, and {alone!r} alone"
-    return harness.finish(given, harness.Layout(COLUMNS), [row])
+    return script.finish(given, COLUMNS, [row])
 
 
 if __name__ == "__main__":

@@ -360,7 +360,9 @@ class ExplicitPeer:
         seconds = self.steps.advance(steps)
         return time.perf_counter() - begun if seconds is None else seconds
 
+    def found(self) -> dict[str, str]:
+        """Nothing more."""
+        return {}
 
-def make_peer(name: str, cores: str) -> ExplicitPeer:
-    """For `heatsim.studies.bench.children`."""
-    return ExplicitPeer(name, cores)
+
+make_peer = ExplicitPeer

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from heatsim.cli.options import ParamType, device_option, write_option
+from heatsim.cli.options import ParamType, device_option
 
-TABLE = "Put the table into a document, in place of this device's last one"
 _precision = click.option(
     "--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True
 )
@@ -51,10 +51,7 @@ def bench() -> None:
 )
 @click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
-@click.option("--compile", is_flag=True, help="Time compiling too, cold and from the disk cache.")
-@click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
 @_json
-@write_option("docs/reports/performance.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
 def stencil(**asked: Any) -> None:
     """Verify the stencil kernels against the reference, then time them against the copy limit.
@@ -78,15 +75,12 @@ def stencil(**asked: Any) -> None:
 @click.option("--kernel", multiple=True, metavar="NAME", help="A kernel of the device [all].")
 @click.option("--mask", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
 @click.option("--seconds", default=1.2, show_default=True, help="Time for one measurement; each has five rounds.")
-@click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
-@click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
 @_json
-@write_option("docs/reports/convolution.md", TABLE)
 def convolution(**asked: Any) -> None:
-    """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
+    """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit.
 
-    --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel or another program fails the
-    verification; it is not timed then.
+    --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel fails the verification; it is not
+    timed then.
     """
     _run("convolution", asked)
 
@@ -109,7 +103,6 @@ def convolution(**asked: Any) -> None:
 )
 @click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
 @_json
-@write_option("docs/reports/integrators.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw times over errors (PNG).")
 def integrators(**asked: Any) -> None:
     """Time each integrator to several accuracies, on problems whose solutions are known.
@@ -124,6 +117,5 @@ def integrators(**asked: Any) -> None:
 def _run(name: str, asked: dict[str, Any]) -> None:
     from heatsim.studies.bench import harness
 
-    params = click.get_current_context().command.params  # click has them in the order of the command line
-    asked = {each.name: asked[each.name] for each in params if each.name in asked}
-    sys.exit(harness.run_benchmark(name, asked, lambda line: click.echo(line, err=True)))
+    suite = import_module(f"heatsim.studies.bench.{name}.benchmark").SUITE
+    sys.exit(harness.run_benchmark(f"heatsim bench {name}", suite, asked, lambda line: click.echo(line, err=True)))

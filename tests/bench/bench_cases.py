@@ -23,15 +23,7 @@ class Measured(NamedTuple):
 
     result: Result
     document: dict[str, Any]
-    page: Path
     figure: Path
-
-
-def asked_of(command: str, *arguments: object) -> dict[str, Any]:
-    """What the command line makes of the arguments of a benchmark."""
-    bench: Any = main.commands["bench"]
-    params = bench.commands[command].make_context(command, [*map(str, arguments)]).params
-    return {each.name: params[each.name] for each in bench.commands[command].params if each.name in params}
 
 
 def call(*arguments: object, command: str = "stencil") -> Result:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
+import convolution_theory as theory
 import numpy as np
 import pytest
 from heatsim_kernels.field.convolution import theory as formulas
 from helpers.in_turn import in_turn
 
-from heatsim.studies.bench import limits, timing
-from heatsim.studies.bench.convolution import theory
+from heatsim.studies.bench import machine
+from heatsim.studies.bench.convolution.benchmark import roof_share_of_copy
 from heatsim.studies.bench.convolution.problems import BANKS, LINES, PLANES, ConvolutionProblem
 
 PAGE = (Path(__file__).parents[2] / "docs" / "methods" / "convolution.md").read_text(encoding="utf-8")
@@ -45,9 +45,9 @@ def test_accesses_of_a_march_are_those_counted(mask: tuple[int, int]) -> None:
 
 def test_the_roof_is_the_lower_of_the_two_limits() -> None:
     small, large = (ConvolutionProblem(PLANES, (100, 100), "float32", (m, m)) for m in (3, 9))
-    assert theory.roof_share_of_copy(small, copy_rate=4e12, limit=60e12) == 1
-    assert theory.roof_share_of_copy(large, copy_rate=4e12, limit=60e12) == pytest.approx(60 / (4 * 20.25))
-    assert theory.roof_share_of_copy(large, copy_rate=4e12, limit=None) == 1
+    assert roof_share_of_copy(small, copy_rate=4e12, limit=60e12) == 1
+    assert roof_share_of_copy(large, copy_rate=4e12, limit=60e12) == pytest.approx(60 / (4 * 20.25))
+    assert roof_share_of_copy(large, copy_rate=4e12, limit=None) == 1
 
 
 def row_of(page: str, name: str, heading: str) -> str:
@@ -128,24 +128,7 @@ def test_the_unsigned_test_of_the_cached_listing_is_redundant_and_its_result_rig
 
 
 def test_the_arithmetic_limit_of_the_cpu_is_measured_in_a_child() -> None:
-    limit, told = limits.peak_operations_per_second("cpu", "float32", 1)
+    limit, told = machine.peak_operations_per_second("cpu", "float32", 1)
     assert limit is not None
     assert limit > 1e8
     assert "with 1 threads" in told
-
-
-def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-
-    def take(seconds: float) -> None:
-        now[0] += seconds
-
-    def slow() -> timing.Work:
-        take(0.3)
-        return lambda repetitions: 2.0 * repetitions
-
-    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    subjects = {"slow": slow, "quick": lambda: lambda repetitions: take(1e-4 * repetitions)}
-    found = timing.time_interleaved(subjects, timing.Pace(1e-5, rounds=3, patience=0.25))
-    assert found["slow"].seconds == (2.0,)
-    assert found["quick"].seconds == pytest.approx([1e-4] * 3)

@@ -19,20 +19,17 @@ COARSE = ("--device", "cpu", "--size", "32", "--limit", "20")
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str, Any], str]:
-    """The smooth problem by explicit and super steps, written twice into one page."""
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str, Any]]:
+    """The smooth problem by explicit and super steps."""
     folder = tmp_path_factory.mktemp("integrators")
-    page, file = folder / "page.md", folder / "found.json"
-    page.write_text("# Before\n")
+    file, figure = folder / "found.json", folder / "accuracy.png"
     chosen = ("--problem", "smooth", "--integrator", "euler", "--integrator", "rkl2")
-    for _ in range(2):
-        files = ("--json", file, "--write", page, "--figure", folder / "accuracy.png")
-        result = call(*COARSE, *chosen, *files, command="integrators")
-    return result, json.loads(file.read_text()), page.read_text()
+    result = call(*COARSE, *chosen, "--json", file, "--figure", figure, command="integrators")
+    return result, json.loads(file.read_text())
 
 
-def test_each_tolerance_has_a_row_with_the_error_that_came_of_it(measured: tuple[Result, dict[str, Any], str]) -> None:
-    result, document, _ = measured
+def test_each_tolerance_has_a_row_with_the_error_that_came_of_it(measured: tuple[Result, dict[str, Any]]) -> None:
+    result, document = measured
     assert result.exit_code == 0, result.output
     euler, *controlled = document["rows"]
     assert (euler["name"], euler["tolerance"], euler["sweeps"]) == ("euler", None, euler["steps"])
@@ -42,20 +39,10 @@ def test_each_tolerance_has_a_row_with_the_error_that_came_of_it(measured: tuple
     assert all(row["sweeps"] > 3 * row["steps"] > 0 and row["seconds"] > 0 for row in controlled)
 
 
-def test_a_page_has_one_section_for_the_device(measured: tuple[Result, dict[str, Any], str]) -> None:
-    _, document, page = measured
-    assert page.startswith("# Before\n")
-    assert page.count("<!-- heatsim bench integrators: ") == 1
-    assert page.count("| smooth, 32 x 32 x 32 |") == len(document["rows"])
-    assert document["command"] in page
-    assert "--problem smooth --integrator euler --integrator rkl2" in document["command"]
-
-
-def test_a_figure_is_drawn_and_the_page_shows_it(measured: tuple[Result, dict[str, Any], str]) -> None:
-    _, document, page = measured
-    assert page.count("](accuracy.png)") == 1
-    figure = Path(document["command"].split("--figure ")[1].split()[0])
-    with Image.open(figure) as image:
+def test_a_figure_is_drawn(measured: tuple[Result, dict[str, Any]]) -> None:
+    _, document = measured
+    assert document["asked"]["integrator"] == ["euler", "rkl2"]
+    with Image.open(document["asked"]["figure"]) as image:
         assert image.size[0] > 400
 
 

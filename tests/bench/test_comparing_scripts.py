@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +14,7 @@ from helpers.in_turn import in_turn
 
 from heatsim.scenario import loads
 from heatsim.studies.bench import harness
-from heatsim.studies.bench.children import ChildError, start_peer
-from heatsim.studies.bench.timing import Pace
+from heatsim.studies.bench.harness import Pace
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
@@ -87,24 +88,97 @@ def test_a_peer_is_asked_and_what_it_raises_is_its_answer(tmp_path: Path) -> Non
         "    if name == 'absent': import surely_not_there\n"
         "    return Peer()\n"
     )
-    with start_peer(None, "peer_of_test", "there", threads=1, PYTHONPATH=str(tmp_path)) as peer:
-        assert (harness.verified_by(peer, {}, 1), harness.verified_by(peer, {}, 2), peer.run(2)) == ("", "wrong", 4.0)
-        with pytest.raises(ChildError, match=r"^no$"):
+    script = import_module("script")
+    with script.start_peer(None, "peer_of_test", "there", threads=1, PYTHONPATH=str(tmp_path)) as peer:
+        right, wrong = (peer.contender(name, {}, number) for name, number in (("right", 1), ("wrong", 2)))
+        assert (right.verify(), wrong.verify(), right.prepare()(2)) == ("", "wrong", 4.0)
+        with pytest.raises(script.PeerError, match=r"^no$"):
             peer.ask("fail")
-        with pytest.raises(ChildError, match="its process ended, exit code 3"):
+        with pytest.raises(script.PeerError, match="its process ended, exit code 3"):
             peer.ask("leave")
     with (
-        start_peer(None, "peer_of_test", "absent", threads=1, PYTHONPATH=str(tmp_path)) as peer,
+        script.start_peer(None, "peer_of_test", "absent", threads=1, PYTHONPATH=str(tmp_path)) as peer,
         pytest.raises(harness.Skipped, match="No module named 'surely_not_there'"),
     ):
-        harness.verified_by(peer, {}, 1)
+        peer.ask("verify", 1)
 
 
 def test_a_program_gives_the_field_of_the_reference_or_is_not_timed() -> None:
-    with start_peer(None, "peers.explicit", "numpy", "0", threads=1, PYTHONPATH=str(SCRIPTS)) as peer:
-        about: dict[str, Any] = {}
-        assert harness.verified_by(peer, about, 8, "float32") == ""
-        assert (about["boundary"], peer.run(2) > 0) == ("ghost", True)
+    with import_module("script").start_peer(None, "peers.explicit", "numpy", "0", threads=1) as peer:
+        said = peer.ask("verify", 8, "float32")
+        assert ("failed" not in said, said["boundary"], peer.ask("run", 2) > 0) == (True, "ghost", True)
+
+
+# As `ncu --csv --print-units base --log-file` writes it, columns left out.
+NCU = """\
+==PROF== Connected to process 4711 (/usr/bin/python3.11)
+==PROF== Profiling "basic" - 0: 0%....50%....100% - 2 passes
+"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","4711","basic","Command line profiler metrics","dram__bytes_read.sum","byte","4,096"
+"0","4711","basic","Command line profiler metrics","dram__bytes_write.sum","byte","4000"
+"0","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","inst","700"
+"0","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","inst","300"
+"1","4711","basic","Command line profiler metrics","dram__bytes_read.sum","byte","4096"
+"1","4711","basic","Command line profiler metrics","dram__bytes_write.sum","byte","4000"
+"1","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","inst","700"
+"1","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","inst","300"
+==PROF== Disconnected from process 4711
+"""
+
+
+def fake_ncu(folder: Path, monkeypatch: pytest.MonkeyPatch, log: str, code: int = 0) -> None:
+    """An `ncu` that writes a log, answers in the child's place, and ends with an exit code."""
+    (folder / "log").write_text(log)
+    script = folder / "ncu"
+    script.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --log-file ]; do shift; done\n'
+        f"cat '{folder / 'log'}' > \"$2\"\necho 0\nexit {code}\n"
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_ncus_counts_are_summed_over_kernels_and_an_fma_is_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = import_module("profile_stencil")
+    fake_ncu(tmp_path, monkeypatch, NCU)
+    assert profile.counted({}, tmp_path) == (16192, 2 * (700 + 2 * 300))
+
+
+def test_counters_that_are_not_permitted_or_not_told_are_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile, cache = import_module("profile_stencil"), tmp_path
+    fake_ncu(tmp_path, monkeypatch, "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", code=1)
+    with pytest.raises(profile.ChildError, match="not permitted"):
+        profile.counted({}, cache)
+    fake_ncu(tmp_path, monkeypatch, NCU.replace("dram__bytes_read", "l2__bytes_read"))
+    with pytest.raises(profile.ChildError, match="nothing of dram__bytes_read"):
+        profile.counted({}, cache)
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(profile.ChildError, match="not on the PATH"):
+        profile.counted({}, cache)
+
+
+def test_compiling_is_timed_with_an_empty_cache_and_then_with_a_filled_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, filled = import_module("profile_stencil"), set[Path]()
+
+    def child(request: dict[str, Any], cache: Path) -> float:
+        if request["name"] == "broken":
+            raise profile.ChildError("no such kernel")
+        seconds = 0.5 if cache in filled else 9.0
+        filled.add(cache)
+        return seconds
+
+    monkeypatch.setattr(profile, "child", child)
+    good, bad = (profile.profile(name, "cpu", 8, "float32") for name in ("cpu (single)", "broken"))
+    assert (good["cold"], good["warm"], bad["failed"]) == (9.0, 0.5, "no such kernel")
+
+
+def test_a_kernel_is_made_ready_to_be_profiled() -> None:
+    profile = import_module("profile_stencil")
+    assert profile.ready_kernel("cpu (single)", "cpu", 20, "float32", profiled=False) >= 0
+    with pytest.raises(profile.ChildError, match="ready_kernel"):
+        profile.child({"unknown": 1}, Path("nowhere"))
 
 
 @pytest.mark.parametrize("script", ["compare_auto", "compare_materials", "measure_memory"])

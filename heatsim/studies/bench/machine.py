@@ -1,4 +1,8 @@
-"""What a measurement was made on: device, versions, load."""
+"""What a measurement was made on, and what limits a kernel there.
+
+The copy limit is how fast the device reads one array and writes another, with nothing to compute. The arithmetic limit
+is how many multiply-adds a second it does, with nothing to load.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,40 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from heatsim.errors import HeatsimError, NoGpuError
 from heatsim.simulation import device_selection
+from heatsim.simulation.run_info import list_versions
 
 if TYPE_CHECKING:
     from heatsim_kernels.device.cuda.launch import Resources
 
-PACKAGES = ("heatsim", "numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvvm", "nvidia-nvvm")
-NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+Repeat = Callable[[int], None]  # does something so many times
+
+# Multiply-adds a cycle of a multiprocessor in float32 and float64, by compute capability. Source: NVIDIA, CUDA C++
+# Programming Guide, throughput of native arithmetic instructions.
+FMA_PER_CYCLE = {
+    (7, 0): (64, 32), (7, 5): (64, 2), (8, 0): (64, 32), (8, 6): (128, 2), (8, 9): (128, 2), (9, 0): (128, 64),
+    (10, 0): (128, 64), (12, 0): (128, 2),
+}  # fmt: skip
+SIDE, PRODUCTS = 1024, 7  # of matrices, and how often they are multiplied
+# Prints the seconds of the fastest product, in a process that has the threads wanted. The first one wakes them.
+MULTIPLY = """
+import time
+import numpy as np
+a, b = np.random.default_rng(0).random((2, {side}, {side})).astype("{precision}")
+times = []
+for _ in range({products} + 1):
+    begun = time.perf_counter()
+    np.matmul(a, b)
+    times.append(time.perf_counter() - begun)
+print(min(times[1:]))
+"""
 
 
 def pick_device(asked: str) -> str:
@@ -63,6 +89,13 @@ def multiprocessor_use(read: Callable[[], Resources]) -> dict[str, float]:
     }
 
 
+def blocks_and_occupancy(row: dict[str, Any]) -> str:
+    """Blocks that a multiprocessor holds at once, and the share of its threads that they fill."""
+    if "blocks_a_multiprocessor" not in row:
+        return ""
+    return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
+
+
 def cpu_threads() -> int:
     """Threads that CPU kernels use on a grid of any size worth it."""
     from heatsim_kernels.device.cpu.threads import threads_for
@@ -72,20 +105,23 @@ def cpu_threads() -> int:
 
 def describe_machine(device: str) -> dict[str, Any]:
     """All about this machine that a measurement may depend on, as it is now."""
-    gpu, cpu = device == "cuda", _cpu_model()
-    found = {
+    found: dict[str, Any] = {
         "device": device,
-        "device_name": device_selection.gpu_name() if gpu else f"{cpu}, {device_selection.cpu_name()}",
+        "device_name": f"{_cpu_model()}, {device_selection.cpu_name()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "cpu": cpu,
         "cpu_cores": os.cpu_count(),
         "cpu_cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "threads": cpu_threads(),
-        "platform": platform.platform(),
-        "versions": _versions(),
+        "versions": list_versions(),
     }
-    return found | (_gpu() if gpu else {})
+    if device == "cuda":
+        found |= {"device_name": device_selection.gpu_name(), "driver": "unknown"}
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        with suppress(OSError, subprocess.SubprocessError, IndexError):
+            told = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
+            found["driver"] = told.split()[0]
+    return found
 
 
 def _cpu_model() -> str:
@@ -96,30 +132,77 @@ def _cpu_model() -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+def is_copy(name: str) -> bool:
+    """Whether a contender is a way to copy."""
+    return name.startswith("copy")
 
 
-def _gpu() -> dict[str, Any]:
-    from heatsim_kernels.device.cuda.api import SIMULATED, cuda, memory
+def copies(device: str, bytes_moved: int, dtype: np.dtype) -> dict[str, Callable[[], Repeat]]:
+    """The ways to copy from array to array on a device, by name; the fastest is the limit.
 
-    free, total = memory()
-    found: dict[str, Any] = {"gpu_memory_bytes": total, "gpu_memory_free_bytes": free}
-    if SIMULATED:
-        return found
-    version_of_cuda = ".".join(map(str, cuda.cudadrv.driver.get_version()))
-    return found | {"driver": _driver(), "driver_cuda": version_of_cuda}
+    A copy moves `bytes_moved`, half of them read and half written.
+    """
+    count = bytes_moved // (2 * dtype.itemsize)
+    if device == "cpu":
+        return {"copy (streaming)": partial(_copy_on_cpu, count, dtype)}
+    from heatsim_kernels.device.cuda import array_copy
+    from heatsim_kernels.device.cuda.arrays import empty
+
+    def prepare(way: Callable[..., Callable[[], None]]) -> Repeat:
+        return repeated(way(empty(count, dtype), empty(count, dtype)))
+
+    ways = {"copy (kernel)": array_copy.by_kernel, "copy (memcpy)": array_copy.by_driver}
+    return {name: partial(prepare, way) for name, way in ways.items()}
 
 
-def _driver() -> str:
-    """Version of the NVIDIA driver, or "unknown"."""
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    with suppress(OSError, subprocess.SubprocessError, IndexError):
-        return subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout.split()[0]
-    with suppress(OSError, IndexError):
-        return NVIDIA_DRIVER.read_text(encoding="utf-8").partition("Kernel Module")[2].split()[0]
-    return "unknown"
+def _copy_on_cpu(count: int, dtype: np.dtype) -> Repeat:
+    from heatsim_kernels.device.cpu.array_copy import copy
+    from heatsim_kernels.device.cpu.pointers import padded
+
+    source, target = padded(count, dtype), padded(count, dtype)
+    source[:] = 1  # pages that were never written are all the same one
+    return repeated(partial(copy, source, target))
+
+
+def repeated(call: Callable[[], object]) -> Repeat:
+    """What makes a call so many times."""
+
+    def work(repetitions: int) -> None:
+        for _ in range(repetitions):
+            call()
+
+    return work
+
+
+def peak_operations_per_second(device: str, precision: str, threads: int) -> tuple[float | None, str]:
+    """The arithmetic limit, an fma counted as two, and in words where it comes from; None where it is not known."""
+    return _gpu_peak(precision) if device == "cuda" else _cpu_peak(precision, threads)
+
+
+def _gpu_peak(precision: str) -> tuple[float | None, str]:
+    """Multiprocessors times multiply-adds a cycle times the highest clock, as the driver tells it."""
+    from heatsim_kernels.device.cuda.api import SIMULATED, cuda
+
+    gpu = cuda.get_current_device()
+    rates = None if SIMULATED else FMA_PER_CYCLE.get(tuple(gpu.compute_capability))
+    clock = getattr(gpu, "CLOCK_RATE", None)  # kHz
+    if rates is None or not clock:
+        return None, f"The FMA limit of this GPU in {precision} is not known."
+    count, rate = gpu.MULTIPROCESSOR_COUNT, rates[precision == "float64"]
+    limit = 2.0 * count * rate * clock * 1e3
+    words = f"{count} multiprocessors with {rate} multiply-adds a cycle at {clock / 1e6:g} GHz"
+    return limit, f"FMA limit in {precision}: {limit / 1e12:.1f} TFLOP/s, {words}."
+
+
+def _cpu_peak(precision: str, threads: int) -> tuple[float | None, str]:
+    """The rate of a matrix product by NumPy's BLAS with as many threads as the kernels use."""
+    named = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    command = [sys.executable, "-c", MULTIPLY.format(side=SIDE, precision=precision, products=PRODUCTS)]
+    done = subprocess.run(command, env={**os.environ, **named}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None, f"The FMA limit in {precision} was not measured: {done.stderr.strip()}"
+    limit = 2.0 * SIDE**3 / float(done.stdout)
+    return limit, (
+        f"FMA limit in {precision}: {limit / 1e9:.0f} GFLOP/s, the best of {PRODUCTS} products of "
+        f"{SIDE} x {SIDE} matrices by NumPy's BLAS with {threads} threads."
+    )

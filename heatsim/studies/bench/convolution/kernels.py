@@ -5,7 +5,7 @@ Every kernel must give the bits of the CPU's, and those must be what NumPy compu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,15 +25,13 @@ from heatsim.studies.bench.convolution.problems import (
     data,
     expected_result,
     flaw,
-    timed,
 )
-from heatsim.studies.bench.harness import Verdict, first_flaw
-from heatsim.studies.bench.stencil.kernels import where_bits_differ
-from heatsim.studies.bench.timing import Work
+from heatsim.studies.bench.harness import Verdict, answers, first_flaw
+from heatsim.studies.bench.machine import Repeat, repeated
+from heatsim.studies.bench.stencil.kernels import difference_in_bits
 
 ROUNDINGS = 2.0  # of the magnitudes, times the square root of the number of products
 OWN_ORDER = ("cpu", "im2col")  # a BLAS sums in an order of its own: right to rounding, not to the bit
-COMPILE_SIDE = 64  # cells a side of fields that stand for those timed: a kernel compiles alike for every size
 
 
 def kernel_names(device: str, family: str) -> tuple[str, ...]:
@@ -51,20 +49,14 @@ def solve(kernel: str, device: str, problem: ConvolutionProblem, field: np.ndarr
     return np.asarray(_call(kernel, device, problem, field, weights)())
 
 
-def prepare_on_cpu(kernel: str, problem: ConvolutionProblem, field: np.ndarray, weights: np.ndarray) -> Work:
+def prepare_on_cpu(kernel: str, problem: ConvolutionProblem, field: np.ndarray, weights: np.ndarray) -> Repeat:
     """What runs a CPU kernel again and again, each time into the same array if the kernel has a say in that."""
     from heatsim_kernels.field.convolution.planes import aligned
 
     kept = aligned(field.shape, field.dtype)
     kept[...] = field
     out = {"out": aligned(field.shape, field.dtype)} if problem.family in (PLANES, LINES, SEPARABLE) else {}
-    call = _call(kernel, "cpu", problem, kept, weights, **out)
-
-    def work(repetitions: int) -> None:
-        for _ in range(repetitions):
-            call()
-
-    return work
+    return repeated(_call(kernel, "cpu", problem, kept, weights, **out))
 
 
 def _call(
@@ -74,18 +66,17 @@ def _call(
     family = problem.family
     how: dict[str, Any] = {"kernel": kernel, "device": device}
     if family == RELU:
-        return lambda: filter_bank.relu(field, device=device)
+        return partial(filter_bank.relu, field, device=device)
     if family == POOL:
-        return lambda: filter_bank.max_pool(field, (problem.mask[0], problem.mask[1]), device=device)
+        return partial(filter_bank.max_pool, field, (problem.mask[0], problem.mask[1]), device=device)
     if family == BANKS:
-        return lambda: filter_bank.filter_bank(field, weights, stride=problem.stride, padding=problem.padding, **how)
-    how |= {"edge": problem.edge, **out}
+        return partial(filter_bank.filter_bank, field, weights, stride=problem.stride, padding=problem.padding, **how)
     if family == PLANES:
-        return lambda: convolution.convolve_planes(field, weights, **how)
+        return partial(convolution.convolve_planes, field, weights, edge=problem.edge, **how, **out)
     if family == LINES:
-        return lambda: convolution.convolve_lines(field, weights, problem.axis, **how)
+        return partial(convolution.convolve_lines, field, weights, problem.axis, edge=problem.edge, **how, **out)
     masks = [None] * (field.ndim - 2) + [weights, weights]
-    return lambda: convolution.separable(field, masks, **how)
+    return partial(convolution.separable, field, masks, edge=problem.edge, **how, **out)
 
 
 def accepts(kernel: str, device: str, problem: ConvolutionProblem) -> bool:
@@ -109,9 +100,6 @@ def accepts(kernel: str, device: str, problem: ConvolutionProblem) -> bool:
     return all(register.fits(np.zeros(mask, dtype)) for mask in masks[problem.family])
 
 
-# Agreement of the kernels.
-
-
 class PreparedCase(NamedTuple):
     """A problem, its data, and what the CPU's best kernel makes of it; `doubt` says what is wrong with that."""
 
@@ -128,30 +116,30 @@ class PreparedCase(NamedTuple):
         return f"mask {mask} on {size}, edge {self.problem.edge}"
 
 
-def verify_kernels(
-    device: str, families: tuple[str, ...], precisions: tuple[str, ...], kernels: tuple[str, ...], tell: Tell
-) -> list[Verdict]:
-    """Put each kernel to every case of each of its families; a kernel is done with at its first flaw."""
-    found = []
+def verify_kernels(device: str, wanted: dict[str, list[str]], precisions: tuple[str, ...], tell: Tell) -> list[Verdict]:
+    """Put each kernel to every case of its family; a kernel is done with at its first flaw. wanted: kernels by
+    family."""
+    jobs = []
     for precision in precisions:
-        for family in families:
-            wanted = [name for name in kernel_names(device, family) if name in kernels]
-            tell(f"verifying {family} in {precision}: {', '.join(wanted)}")
-            prepared = [_case(problem) for problem in cases(family, precision)] if wanted else []
-            for name in wanted:
-                fit = [case for case in prepared if accepts(name, device, case.problem)]
-                wrong = first_flaw(fit, partial(_flaw, name, device), lambda case: case.in_words)
-                found.append(Verdict(name, precision, len(fit), wrong, family))
-    return found
+        for family, names in wanted.items():
+            tell(f"verifying {family} in {precision}: {', '.join(names)}")
+            prepared = [_case(problem) for problem in cases(family, precision)] if names else []
+            jobs += [partial(_verdict, name, device, prepared) for name in names]
+    return answers(device, jobs)
 
 
 def _case(problem: ConvolutionProblem) -> PreparedCase:
     field, weights = data(problem)
     field -= field.dtype.type(0.5)  # negative values too, for ReLU
     twin = solve("auto", "cpu", problem, field, weights)
-    return PreparedCase(
-        problem, field, weights, twin, flaw(problem, twin, expected_result(problem, field, weights), ROUNDINGS)
-    )
+    doubt = flaw(problem, twin, expected_result(problem, field, weights), ROUNDINGS)
+    return PreparedCase(problem, field, weights, twin, doubt)
+
+
+def _verdict(kernel: str, device: str, prepared: Sequence[PreparedCase]) -> Verdict:
+    fit = [case for case in prepared if accepts(kernel, device, case.problem)]
+    wrong = first_flaw(fit, partial(_flaw, kernel, device), lambda case: case.in_words)
+    return Verdict(kernel, prepared[0].problem.precision, len(fit), wrong, prepared[0].problem.family)
 
 
 def _flaw(kernel: str, device: str, case: PreparedCase) -> str:
@@ -160,41 +148,4 @@ def _flaw(kernel: str, device: str, case: PreparedCase) -> str:
     found = solve(kernel, device, case.problem, case.field, case.weights)
     if case.problem.family == BANKS and (device, kernel) == OWN_ORDER:
         return flaw(case.problem, found, expected_result(case.problem, case.field, case.weights), ROUNDINGS)
-    return _difference(found, case.twin)
-
-
-def _difference(found: np.ndarray, twin: np.ndarray) -> str:
-    """What is wrong with a result that should have the same bits, or nothing."""
-    if (found.shape, found.dtype) != (twin.shape, twin.dtype):
-        return f"the result is {found.dtype} {found.shape}, not {twin.dtype} {twin.shape}"
-    wrong = where_bits_differ(found, twin)
-    if not len(wrong):
-        return ""
-    where = tuple(int(i) for i in wrong[0])
-    values = f"{found[where]!s}, not {twin[where]!s}"
-    return f"{len(wrong)} of {found.size} values differ from the CPU's, the first at {where}: {values}"
-
-
-# Compiling ahead: more than a hundred variants, some for each mask. One process compiles those of one kernel.
-
-
-def compile_kernel(kernel: str, family: str, precisions: tuple[str, ...], masks: tuple[tuple[int, int], ...]) -> int:
-    """Compile one kernel, by one field of each variant; returns how many there were."""
-    from heatsim.studies.bench.convolution import cuda_launches
-
-    count = 0
-    for precision in precisions:
-        # one for every variant of a kernel: by mask, edge, filters, and down or along the rows
-        variants = {
-            (p.mask, p.edge, p.axis % len(p.shape) == len(p.shape) - 1, p.filters, p.stride): p
-            for p in cases(family, precision)
-        }
-        for problem in (each for each in variants.values() if accepts(kernel, "cuda", each)):
-            solve(kernel, "cuda", problem, *data(problem))
-            count += 1
-        sizes = timed((family,), (COMPILE_SIDE, COMPILE_SIDE), precision, masks, "cuda")
-        for problem in (each for each in sizes if accepts(kernel, "cuda", each)):
-            field, weights = data(problem)
-            cuda_launches.prepare_launches(kernel, problem, cuda_launches.put_on_gpu(problem, field), weights)
-            count += 1
-    return count
+    return difference_in_bits(found, case.twin)

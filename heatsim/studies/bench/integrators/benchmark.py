@@ -1,16 +1,14 @@
-"""`heatsim bench integrators`: how long each integrator takes to which accuracy.
-
-A row for each problem, precision, integrator and tolerance.
-"""
+"""`heatsim bench integrators`: how long each integrator takes to which accuracy, on problems with known solutions."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from itertools import product
 from math import log
 from pathlib import Path
 
 import numpy as np
+from heatsim_kernels.device import compile_watch
 
 from heatsim.base.methods import METHODS
 from heatsim.base.tables import Row, TableColumn, Tell, number
@@ -24,12 +22,12 @@ from heatsim.solve.integrators import make_field
 from heatsim.solve.state import State
 from heatsim.studies.bench import harness
 from heatsim.studies.bench.harness import Asked, Document
-from heatsim.studies.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
+from heatsim.studies.bench.integrators.problems import PROBLEMS, scenario_of
 
 NAMES = tuple(name for name, each in METHODS.items() if not each.to_limit)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)  # for integrators that control their error
 ALLOWED = 3.0  # errors over tolerances
-WARM_UP = 20.0  # stability limits that are run before, which compiles everything
+WARM_UP = 0.5  # s
 TARGET_ERROR = 1e-4  # error, of the range of temperatures, at which integrators are compared
 DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
 MIN_SIZE = 32  # the layers of the stack are a 32nd of it
@@ -45,55 +43,62 @@ def check(asked: Asked) -> None:
 
 def measure(asked: Asked, tell: Tell) -> Document:
     """Run each problem by each integrator to each tolerance."""
-    rows = [
-        _row(asked, PROBLEMS[name], integrator, tolerance, precision, tell)
-        for name in harness.chosen(asked["problem"], PROBLEMS)
-        for precision in harness.precisions(asked)
-        for integrator in harness.chosen(asked["integrator"], NAMES)
-        for tolerance in (TOLERANCES if METHODS[integrator].controls_error else (None,))
-    ]
+    rows = []
+    for name, precision in product(harness.chosen(asked["problem"], PROBLEMS), harness.precisions(asked)):
+        for integrator in harness.chosen(asked["integrator"], NAMES):
+            for tolerance in TOLERANCES if METHODS[integrator].controls_error else (None,):
+                tell(f"{name}: {integrator}{f' to {tolerance:g}' if tolerance else ''} in {precision}")
+                rows.append(_row(asked, name, integrator, tolerance, precision))
     return {"rows": rows, "notes": _compared(rows)}
 
 
-def _row(
-    asked: Asked, known: KnownProblem, integrator: str, tolerance: float | None, precision: str, tell: Tell
-) -> Row:
+def _row(asked: Asked, name: str, integrator: str, tolerance: float | None, precision: str) -> Row:
     """Run a problem to its end, or for as long as it may take."""
-    tell(f"{known.name}: {integrator}{f' to {tolerance:g}' if tolerance else ''} in {precision}")
+    known, method = PROBLEMS[name], METHODS[integrator]
     scenario = scenario_of(known.text(asked["size"]), integrator, tolerance, precision, asked["device"])
     problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
-    run_to(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), asked["limit"])
-    state, seconds, share = run_to(problem, kernel, scenario.time.end, asked["limit"])
-    grows = METHODS[integrator].controls_error  # its steps grow: the rest of a run that was cut short is not known
+    state, seconds, share = run_to(problem, kernel, asked["limit"])
+    statistics = state.solver_statistics
     row: Row = {
         "name": integrator,
-        "problem": known.name,
+        "problem": name,
         "cells": list(scenario.grid.cells),
         "precision": precision,
         "kernel": kernel,
         "tolerance": tolerance,
         "steps": state.step,
-        "rejected": state.solver_statistics.rejected,
-        "sweeps": state.solver_statistics.stages or (state.step if METHODS[integrator].bounded_by_stability else 0),
-        "iterations": state.solver_statistics.iterations,
+        "rejected": statistics.rejected,
+        "sweeps": statistics.stages or (state.step if method.bounded_by_stability else 0),
+        "iterations": statistics.iterations,
         "share": share,
         "ran": seconds,
-        "seconds": None if grows and share < 1.0 else seconds / share,
+        # Where steps grow, the rest of a run that was cut short is not known.
+        "seconds": None if method.controls_error and share < 1.0 else seconds / share,
     }
     if share == 1.0:
-        row["error"] = (
-            float(np.abs(state.temperature() - known.solution(asked["size"])).max()) / known.temperature_range
-        )
+        off = np.abs(state.temperature() - known.solution(asked["size"])).max()
+        row["error"] = float(off) / known.temperature_range
         if not row["error"] <= ALLOWED * (tolerance or 1.0):
             row["failed"] = f"an error of {row['error']:.1e} for a tolerance of {tolerance}"
     return row
 
 
-def run_to(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State, float, float]:
-    """The state at a time, the seconds in the time loop, and the share of the time that was reached in `limit` s."""
-    control = problem.scenario.time.model_copy(update={"end": end})
-    shorter = replace(problem, scenario=problem.scenario.model_copy(update={"time": control}))
-    state, timings, begun = State(shorter, make_field(shorter, kernel)), Timings(), time.perf_counter()
+def run_to(problem: Problem, kernel: str, limit: float) -> tuple[State, float, float]:
+    """The state at the end, the seconds in the time loop, and the share of the time that was reached in `limit` s.
+
+    A short run before loads the kernels. A run during which something was compiled is made again.
+    """
+    _run(problem, kernel, min(WARM_UP, limit))
+    while True:
+        compiled: list[str] = []
+        with compile_watch.watch_compiling(compiled.append):
+            found = _run(problem, kernel, limit)
+        if not compiled:
+            return found
+
+
+def _run(problem: Problem, kernel: str, limit: float) -> tuple[State, float, float]:
+    state, timings, begun = State(problem, make_field(problem, kernel)), Timings(), time.perf_counter()
 
     def on_progress(progress: Progress) -> bool:
         return progress.steps == 0 or time.perf_counter() - begun < limit
@@ -101,21 +106,28 @@ def run_to(problem: Problem, kernel: str, end: float, limit: float) -> tuple[Sta
     reached = simulate(state, [], timings, on_progress)
     state.field.is_finite()  # waits for the device
     seconds = max(timings.loop, time.perf_counter() - begun) if state.field.device == "cuda" else timings.loop
-    return state, seconds, 1.0 if reached else state.time / end
+    return state, seconds, 1.0 if reached else state.time / problem.scenario.time.end
 
 
 def _compared(rows: list[Row]) -> list[str]:
-    """How much sooner than the others each integrator reaches TARGET_ERROR, in words."""
+    """How soon each integrator reaches TARGET_ERROR, in words."""
     told = []
-    for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
-        mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]
-        names = dict.fromkeys(row["name"] for row in mine)
-        seconds = {name: time_to_accuracy([row for row in mine if row["name"] == name], TARGET_ERROR) for name in names}
-        reached = {name: value for name, value in seconds.items() if value is not None}
-        if reached:
-            times = ", ".join(f"{name} {value:.3g} s" for name, value in reached.items())
-            told.append(f"{problem} in {precision}, to an error of {TARGET_ERROR:g}: {times}")
+    for case, mine in _cases(rows).items():
+        seconds = {name: time_to_accuracy(found, TARGET_ERROR) for name, found in _by(mine, "name").items()}
+        times = ", ".join(f"{name} {value:.3g} s" for name, value in seconds.items() if value is not None)
+        if times:
+            told.append(f"{case}, to an error of {TARGET_ERROR:g}: {times}")
     return told
+
+
+def _by(rows: list[Row], key: str) -> dict[str, list[Row]]:
+    """The rows by what they have in common."""
+    return {value: [row for row in rows if row[key] == value] for value in dict.fromkeys(row[key] for row in rows)}
+
+
+def _cases(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows by problem and precision, in words."""
+    return _by([row | {"case": f"{row['problem']} in {row['precision']}"} for row in rows], "case")
 
 
 def time_to_accuracy(rows: list[Row], target: float) -> float | None:
@@ -159,35 +171,21 @@ COLUMNS = (
 )
 
 
-def _draw(path: Path, document: Document) -> bool:
+def _draw(path: Path, document: Document) -> None:
     """What an accuracy costs: a panel for each problem and precision, seconds over the error, a curve for each
-    integrator."""
+    integrator, or a point where there is one tolerance."""
     rows = [row for row in document["rows"] if row.get("error") and row["seconds"]]
-    if not rows:
-        return False
-    cases = dict.fromkeys((row["problem"], row["precision"]) for row in rows)
-    panels = [_panel(case, [row for row in rows if (row["problem"], row["precision"]) == case]) for case in cases]
-    size = " x ".join(map(str, rows[0]["cells"]))
-    title = f"Time to accuracy on {document['machine']['device_name']}"
-    draw_panels(path, panels, title=title, subtitle=f"{size} cells; errors over the range of temperatures")
-    return True
+    panels = []
+    for case, mine in _cases(rows).items():
+        curves = []
+        for name, found in _by(mine, "name").items():
+            errors, seconds = np.array(sorted((row["error"], row["seconds"]) for row in found)).T
+            curves.append(Curve(name, errors, seconds, line=len(found) > 1))
+        panels.append(ComparisonPanel(f"largest error, {case}", "time (s)", curves, log=True))
+    if panels:
+        size = " x ".join(map(str, rows[0]["cells"]))
+        title = f"Time to accuracy on {document['machine']['device_name']}"
+        draw_panels(path, panels, title=title, subtitle=f"{size} cells; errors over the range of temperatures")
 
 
-def _panel(case: tuple[str, str], rows: list[Row]) -> ComparisonPanel:
-    curves = [_curve(name, rows) for name in dict.fromkeys(row["name"] for row in rows)]
-    return ComparisonPanel(f"largest error, {case[0]} in {case[1]}", "time (s)", curves, log=True)
-
-
-def _curve(name: str, rows: list[Row]) -> Curve:
-    """A line where there are several tolerances, else a point."""
-    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["name"] == name)
-    errors, seconds = np.array(pairs).T
-    return Curve(name, errors, seconds, line=len(pairs) > 1)
-
-
-SUITE = harness.Suite(
-    check,
-    measure,
-    harness.Layout(COLUMNS, lambda row: (row["problem"], row["precision"]), draw=_draw, figure="Time to accuracy"),
-    rounds=1,
-)
+SUITE = harness.Suite(check, measure, COLUMNS, lambda row: (row["problem"], row["precision"]), _draw)

@@ -5,13 +5,12 @@ Errors are those of integrators alone: the solution is that of the same cells, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache, partial
 from math import exp, pi, sin
+from typing import NamedTuple
 
 import numpy as np
-import tomli_w
 
 from heatsim.problem import build_problem
 from heatsim.scenario import Scenario, loads
@@ -19,19 +18,27 @@ from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import make_field
 from heatsim.solve.state import State
 
-CONTRAST = 1000.0  # of the conductivities of the stack
 FOILS, THICKNESS = 4, 1 / 320  # of metal in the stack, whose height is 1
+TEXT = """
+temperature_unit = "degC"
+grid = {{ {grid} }}
+time = {{ end = {end} }}
+materials.body = {{ density = 1.0, heat_capacity = 1.0, conductivity = {conductivity} }}
+materials.metal = {{ density = 1.0, heat_capacity = 1.0, conductivity = 1000.0 }}
+regions = [{{ material = "body" }}{regions}]
+initial = {{ temperature = {initial} }}
+boundary = {{ {boundary} }}
+"""
+HOT_BELOW = 'z_min = { kind = "fixed", temperature = 1.0 }, z_max = { kind = "fixed", temperature = 0.0 }'
 
 
-@dataclass(frozen=True)
-class KnownProblem:
+class KnownProblem(NamedTuple):
     """A problem and its solution. text: the scenario of n cells an axis in degC; solution: (nz, ny, nx) or what
-    broadcasts to it, at the end; rise: range of temperatures, K."""
+    broadcasts to it, at the end; temperature_range: K."""
 
-    name: str
     text: Callable[[int], str]
     solution: Callable[[int], np.ndarray]
-    temperature_range: float
+    temperature_range: float = 1.0
 
 
 def scenario_of(text: str, integrator: str, tolerance: float | None, precision: str, device: str) -> Scenario:
@@ -42,10 +49,8 @@ def scenario_of(text: str, integrator: str, tolerance: float | None, precision: 
 
 def _smooth(n: int) -> str:
     """A mode between insulated faces."""
-    grid = {"cells": [n, n, n], "size": [1.0, 1.0, 1.0]}
-    return _document(
-        grid, 0.05, {"unit": {"conductivity": 1.0}}, [{"material": "unit"}], "cos(pi*x)*cos(pi*y)*cos(pi*z)", {}
-    )
+    grid, mode = f"cells = [{n}, {n}, {n}], size = [1.0, 1.0, 1.0]", '"cos(pi*x)*cos(pi*y)*cos(pi*z)"'
+    return TEXT.format(grid=grid, end=0.05, conductivity=1.0, regions="", initial=mode, boundary="")
 
 
 def _decayed(n: int) -> np.ndarray:
@@ -58,61 +63,35 @@ def _decayed(n: int) -> np.ndarray:
 def _stack(n: int, across: int | None = None) -> str:
     """Thin metal foils in a poor conductor, hot below, as in a circuit board: heat creeps from foil to foil while each
     evens out at once, in thin cells of its own."""
-    between, foil = (1.0 - FOILS * THICKNESS) / (2 * FOILS), {"thickness": THICKNESS, "cells": n // 16}
-    half = {"thickness": between, "cells": 3 * n // 32}
-    starts = [between + k * (2 * between + THICKNESS) for k in range(FOILS)]
-    metal = " or ".join(f"(z > {start!r} and z < {start + THICKNESS!r})" for start in starts)
-    regions = [{"material": "resin"}, {"material": "metal", "where": metal}]
-    boundary = {"z_min": {"kind": "fixed", "temperature": 1.0}, "z_max": {"kind": "fixed", "temperature": 0.0}}
-    side = {"layers": [{"thickness": 1.0, "cells": across or n}]}
-    grid = {"x": side, "y": side, "z": {"layers": [half, foil, half] * FOILS}}
-    return _document(
-        grid, 0.02, {"resin": {"conductivity": 1.0}, "metal": {"conductivity": CONTRAST}}, regions, 0.0, boundary
+    between = (1.0 - FOILS * THICKNESS) / (2 * FOILS)
+    half, foil = (
+        f"{{ thickness = {size!r}, cells = {m} }}" for size, m in ((between, 3 * n // 32), (THICKNESS, n // 16))
     )
+    starts = [between + k * (2 * between + THICKNESS) for k in range(FOILS)]
+    where = " or ".join(f"(z > {start!r} and z < {start + THICKNESS!r})" for start in starts)
+    side = f"{{ layers = [{{ thickness = 1.0, cells = {across or n} }}] }}"
+    grid = f"x = {side}, y = {side}, z = {{ layers = [{', '.join([half, foil, half] * FOILS)}] }}"
+    metal = f', {{ material = "metal", where = "{where}" }}'
+    return TEXT.format(grid=grid, end=0.02, conductivity=1.0, regions=metal, initial=0.0, boundary=HOT_BELOW)
 
 
 def _warming(n: int, across: int | None = None) -> str:
     """A slab that conducts the better the warmer it is, suddenly hot below."""
-    grid = {"cells": [across or n, across or n, n], "size": [1.0, 1.0, 1.0]}
-    boundary = {"z_min": {"kind": "fixed", "temperature": 1.0}, "z_max": {"kind": "fixed", "temperature": 0.0}}
-    return _document(grid, 0.05, {"slab": {"conductivity": "1 + 2*T"}}, [{"material": "slab"}], 0.0, boundary)
+    grid = f"cells = [{across or n}, {across or n}, {n}], size = [1.0, 1.0, 1.0]"
+    return TEXT.format(grid=grid, end=0.05, conductivity='"1 + 2*T"', regions="", initial=0.0, boundary=HOT_BELOW)
 
 
 @cache
 def _fine_solution(text: Callable[..., str], tolerance: float, n: int) -> np.ndarray:
     """The end of a problem that depends on z alone, (n, 1, 1), with an error in time that does not count."""
-    scenario = scenario_of(text(n, across=1), "implicit", tolerance, "float64", "cpu")
-    problem = build_problem(scenario)
+    problem = build_problem(scenario_of(text(n, across=1), "implicit", tolerance, "float64", "cpu"))
     state = State(problem, make_field(problem, "multigrid"))
     simulate(state, [], Timings())
     return state.temperature().copy()
 
 
-def _document(
-    grid: Mapping[str, object],
-    end: float,
-    materials: Mapping[str, Mapping[str, object]],
-    regions: Sequence[Mapping[str, object]],
-    initial: float | str,
-    boundary: Mapping[str, Mapping[str, object]],
-) -> str:
-    return tomli_w.dumps(
-        {
-            "temperature_unit": "degC",
-            "grid": grid,
-            "time": {"end": end},
-            "materials": {
-                name: {"density": 1.0, "heat_capacity": 1.0, **properties} for name, properties in materials.items()
-            },
-            "regions": regions,
-            "initial": {"temperature": initial},
-            "boundary": boundary,
-        }
-    )
-
-
 PROBLEMS = {
-    "smooth": KnownProblem("smooth", _smooth, _decayed, 2.0),
-    "stack": KnownProblem("stack", _stack, partial(_fine_solution, _stack, 1e-7), 1.0),
-    "warming": KnownProblem("warming", _warming, partial(_fine_solution, _warming, 1e-6), 1.0),
+    "smooth": KnownProblem(_smooth, _decayed, 2.0),
+    "stack": KnownProblem(_stack, partial(_fine_solution, _stack, 1e-7)),
+    "warming": KnownProblem(_warming, partial(_fine_solution, _warming, 1e-6)),
 }

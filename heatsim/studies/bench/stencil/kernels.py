@@ -1,20 +1,20 @@
-"""The kernels of a device, which are verified and timed: how each is built, compiled ahead, and judged.
+"""The kernels of a device, which are verified and timed: how each is built and judged.
 
 All kernels must give the bits of the CPU's single sweep, and that must give what NumPy computes, to rounding.
-Other processes import this module to compile: it imports nothing that draws.
+Other processes import this module to verify: it imports nothing that draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from heatsim_kernels.explicit import CUDA_STEPPERS, STEPPERS, StageStepper
-from heatsim_kernels.explicit.coefficients import FACES, Forcing, StencilCoefficients
+from heatsim_kernels.explicit.coefficients import FACES, StencilCoefficients
 
 from heatsim.base.tables import Tell
-from heatsim.studies.bench.harness import Verdict, first_flaw
+from heatsim.studies.bench.harness import Verdict, answers, first_flaw
 from heatsim.studies.bench.stencil.problems import STEP, StencilCase, reference_steps
 
 ROUNDINGS = 64  # rounding units of the largest value that seven steps may cost
@@ -22,13 +22,7 @@ LEDGER_TOLERANCE = 1e-9  # of the heat that all faces pass: sums of the same num
 
 Builder = Callable[[StencilCoefficients, np.dtype], StageStepper]
 Result = tuple[np.ndarray, np.ndarray]  # a field, and the heat that has entered through each face
-
-
-class KernelUnderTest(NamedTuple):
-    """A way to sweep, under the name that tables show."""
-
-    name: str
-    build: Builder
+SINGLE = "cpu (single)"  # the CPU, one step a sweep: all others must give its bits
 
 
 def kernel_names(device: str) -> list[str]:
@@ -36,71 +30,53 @@ def kernel_names(device: str) -> list[str]:
     return [name for name in STEPPERS if (name in CUDA_STEPPERS) == (device == "cuda")]
 
 
-def select_kernels(kernels: Sequence[str]) -> list[KernelUnderTest]:
-    """What stands for these kernels in the tables: the CPU's is also shown with a step a sweep."""
-    return [
-        each
-        for name in kernels
-        for each in (
-            [reference(), KernelUnderTest("cpu (temporal)", STEPPERS[name])]
-            if name == "cpu"
-            else [KernelUnderTest(name, STEPPERS[name])]
-        )
-    ]
+def shown_names(kernels: Sequence[str]) -> list[str]:
+    """The names that tables show for these kernels: the CPU's is also shown with a step a sweep."""
+    return [each for name in kernels for each in ((SINGLE, "cpu (temporal)") if name == "cpu" else (name,))]
 
 
-def find_kernel(name: str) -> KernelUnderTest:
-    """The kernel of a name that tables show."""
-    return next(each for each in select_kernels(tuple(STEPPERS)) if each.name == name)
+def builder(name: str) -> Builder:
+    """What builds the kernel of a name that tables show."""
+    return single_sweep if name == SINGLE else STEPPERS[name.partition(" ")[0]]
 
 
-def reference() -> KernelUnderTest:
-    """The CPU, one step a sweep: all others must give its bits."""
-    return KernelUnderTest("cpu (single)", _single_sweep)
-
-
-def _single_sweep(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def single_sweep(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+    """The CPU's kernel, which takes a step a sweep."""
     from heatsim_kernels.explicit.cpu.stepper import CpuStepper
 
     return CpuStepper(coefficients, dtype, fused=1)
 
 
-def compile_kernel(name: str, precision: str, coefficients: StencilCoefficients, forcing: Forcing) -> None:
-    """Compile a kernel for a problem, by a batch of no steps."""
-    stepper: Any = find_kernel(name).build(coefficients, np.dtype(precision))
-    stepper.advance(STEP, 0, forcing)
-
-
 def verify_kernels(
-    under_test: list[KernelUnderTest], precisions: tuple[str, ...], cases: list[StencilCase], tell: Tell
+    device: str, names: Sequence[str], precisions: tuple[str, ...], cases: list[StencilCase], tell: Tell
 ) -> list[Verdict]:
     """Put each kernel to every case in every precision; a kernel is done with at its first flaw."""
     exact = [reference_steps(case, STEP) for case in cases]
-    return [each for precision in precisions for each in _verdicts(under_test, precision, cases, exact, tell)]
+    jobs = []
+    for precision in precisions:
+        tell(f"verifying in {precision}: {', '.join(names)}")
+        expected, wrong = [], ""
+        for case, right in zip(cases, exact, strict=True):
+            expected.append(_result(single_sweep, case, precision))
+            flaw = _distance(expected[-1], right)
+            wrong = wrong or (f"the reference itself differs from NumPy on {case.name}: {flaw}" if flaw else "")
+        pairs = list(zip(cases, expected, strict=True))
+        jobs += [partial(_verdict, name, precision, pairs, wrong) for name in names]
+    return answers(device, jobs)
 
 
-def _verdicts(
-    under_test: list[KernelUnderTest], precision: str, cases: list[StencilCase], exact: list[Result], tell: Tell
-) -> Iterator[Verdict]:
-    tell(f"verifying in {precision}: the CPU's single sweep against NumPy")
-    dtype, references, wrong = np.dtype(precision), [], ""
-    for case, expected in zip(cases, exact, strict=True):
-        references.append(_result(reference(), case, dtype))
-        flaw = _distance(references[-1], expected)
-        wrong = wrong or (f"the reference itself differs from NumPy on {case.name}: {flaw}" if flaw else "")
-    pairs = list(zip(cases, references, strict=True))
-    for kernel in under_test:
-        tell(f"verifying in {precision}: {kernel.name}")
+def _verdict(name: str, precision: str, pairs: list[tuple[StencilCase, Result]], wrong: str) -> Verdict:
+    """What is said of a kernel, or of the results that were expected, if these are wrong."""
 
-        def judge(pair: tuple[StencilCase, Result], kernel: KernelUnderTest = kernel) -> str:
-            return _difference(_result(kernel, pair[0], dtype), pair[1])
+    def judge(pair: tuple[StencilCase, Result]) -> str:
+        return _difference(_result(builder(name), pair[0], precision), pair[1])
 
-        flaw = wrong or first_flaw(pairs, judge, lambda pair: f"{pair[0].name}, {pair[0].steps} steps")
-        yield Verdict(kernel.name, precision, len(cases), flaw)
+    flaw = wrong or first_flaw(pairs, judge, lambda pair: f"{pair[0].name}, {pair[0].steps} steps")
+    return Verdict(name, precision, len(pairs), flaw)
 
 
-def _result(kernel: KernelUnderTest, case: StencilCase, dtype: np.dtype) -> Result:
-    stepper = kernel.build(case.coefficients, dtype)
+def _result(build: Builder, case: StencilCase, precision: str) -> Result:
+    stepper = build(case.coefficients, np.dtype(precision))
     stepper.field.put(case.field)
     stepper.advance(STEP, case.steps, case.forcing)
     return np.array(stepper.field.host()), stepper.heat_entered()
@@ -118,23 +94,23 @@ def _distance(found: Result, exact: Result) -> str:
     return ""
 
 
-def where_bits_differ(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Indices (n, axes) of the values that differ in a bit, of two arrays of one shape and type."""
-    bits = f"u{found.itemsize}"
-    return np.argwhere(np.ascontiguousarray(found).view(bits) != np.ascontiguousarray(expected).view(bits))
-
-
 def _difference(found: Result, expected: Result) -> str:
     """What is wrong with a field that should have the same bits, or nothing."""
     (field, entered), (right, right_entered) = found, expected
-    if (field.shape, field.dtype) != (right.shape, right.dtype):
-        return f"the field is {field.dtype} {field.shape}"
-    wrong = where_bits_differ(field, right)
-    if len(wrong):
-        z, y, x = (int(i) for i in wrong[0])
-        values = f"{field[z, y, x]!r}, not {right[z, y, x]!r}"
-        return f"{len(wrong)} of {field.size} cells differ, the first at x, y, z = {x}, {y}, {z}: {values}"
+    flaw = difference_in_bits(field, right)
     off = np.abs(entered - right_entered)
-    if not off.max() <= LEDGER_TOLERANCE * (np.abs(right_entered).sum() + np.abs(right).sum()):
+    if not flaw and not off.max() <= LEDGER_TOLERANCE * (np.abs(right_entered).sum() + np.abs(right).sum()):
         return f"the heat through {FACES[int(off.argmax())]} is off by {off.max():.1e} J"
-    return ""
+    return flaw
+
+
+def difference_in_bits(found: np.ndarray, right: np.ndarray) -> str:
+    """What is wrong with an array that should have the same bits as another, or nothing; indices are z, y, x."""
+    if (found.shape, found.dtype) != (right.shape, right.dtype):
+        return f"the result is {found.dtype} {found.shape}, not {right.dtype} {right.shape}"
+    bits = f"u{found.itemsize}"
+    wrong = np.argwhere(np.ascontiguousarray(found).view(bits) != np.ascontiguousarray(right).view(bits))
+    if not len(wrong):
+        return ""
+    where = tuple(int(i) for i in wrong[0])
+    return f"{len(wrong)} of {found.size} values differ, the first at {where}: {found[where]!s}, not {right[where]!s}"

@@ -1,4 +1,4 @@
-"""Heat problems to verify kernels on, and to time them on.
+"""Heat problems to verify and to time kernels on, explicit steps in plain NumPy, and what theory counts of a step.
 
 The temperatures are of order 1 and stay so: boundary faces hold fixed temperatures, so that no field dies away into
 denormal numbers, which CPUs compute slowly.
@@ -13,8 +13,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from heatsim_kernels.explicit import ONE_STEP_KERNELS
 from heatsim_kernels.explicit.cell_classes import BESIDE, OWN, classify_cells
 from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.ladder import load_kernel
 
 ShapeZYX = tuple[int, int, int]  # nz, ny, nx
 
@@ -70,7 +72,7 @@ def cases(materials: int) -> Iterator[StencilCase]:
         zones = _blocks(rng, shape, materials, block=1 if number % 3 == 0 else 5)
         coefficients = replace(_coefficients(rng, zones, materials), closed=(number % 2 == 0,) * 6)
         rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
-        forcing = boundary_forcing(rng, coefficients, rows, turned=number % 6)
+        forcing = _forcing(rng, coefficients, rows, turned=number % 6)
         yield StencilCase(
             f"{_words(shape)}, {materials} material" + "s" * (materials > 1),
             coefficients,
@@ -87,7 +89,7 @@ def cases_of_layers(materials: int) -> Iterator[StencilCase]:
         rng, shape = np.random.default_rng(200 + number), (47, 131, 197)
         coefficients = _coefficients(rng, _layers(shape, materials, layers), materials)
         coefficients = replace(coefficients, closed=(number == 0,) * 6)
-        forcing = boundary_forcing(rng, coefficients, 1, turned=number)
+        forcing = _forcing(rng, coefficients, 1, turned=number)
         yield StencilCase(f"{_words(shape)}, {layers} layers", coefficients, forcing, _field(rng, shape), steps=9)
 
 
@@ -99,7 +101,7 @@ def cases_with_everything() -> Iterator[StencilCase]:
         periodic, closed = (False, False, True), (False, False, False, False, True, True)
         coefficients = _coefficients(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
         coefficients = replace(coefficients, closed=closed, boundary_per_cell=True)
-        boundary = boundary_forcing(rng, coefficients, 3, turned=number)
+        boundary = _forcing(rng, coefficients, 3, turned=number)
         heat, scale = rng.uniform(-0.1, 0.1, (3, coefficients.class_count)), rng.uniform(0, 1, 3)
         forcing = Forcing(boundary.boundary_a, boundary.boundary_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
         yield StencilCase(
@@ -113,7 +115,7 @@ def timed_stencil(shape: ShapeZYX, materials: int, layers: int = 0) -> TimedSten
     rng, zones = np.random.default_rng(0), _layers(shape, materials, layers) if layers else _cubes(shape, materials)
     coefficients = replace(_coefficients(rng, zones, materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
-    return TimedStencil(coefficients, boundary_forcing(rng, coefficients, 1, turned=0), planes)
+    return TimedStencil(coefficients, _forcing(rng, coefficients, 1, turned=0), planes)
 
 
 def _words(shape: ShapeZYX) -> str:
@@ -167,7 +169,7 @@ def _layers(shape: ShapeZYX, materials: int, layers: int) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to((layer % materials).astype(np.uint8)[:, None, None], shape))
 
 
-def boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
+def _forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
     """Boundary values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
     a, b = np.zeros((2, rows, coefficients.boundary_size))
     ends = [*coefficients.boundary_offsets[1:], coefficients.boundary_size]
@@ -226,3 +228,41 @@ def reference_steps(case: StencilCase, dt: float) -> tuple[np.ndarray, np.ndarra
             gained += flow
         field = field + dt * gained
     return field, entered
+
+
+# What theory counts of a cell and step. An arithmetic intensity is operations over bytes (Williams, Waterman and
+# Patterson, Roofline, CACM 52(4), 2009). Bytes *asked for* are what the threads of a kernel ask global memory to read,
+# before caches: 13 / 28 = 0.46 OP/B for `basic` in float32 (Kirk and Hwu, Programming Massively Parallel Processors,
+# stencil chapter). Bytes that *must move*: each cell read once and written once, and the byte that names its material
+# read once. Over time they give the effective memory throughput T_eff (Raess, Utkin, Duretz, Omlin and Podladchikov,
+# Geosci. Model Dev. 15, 2022), which no single sweep can raise above the copy limit; several steps a sweep can.
+
+
+def operations_per_cell(materials: int, layers: int = 0) -> int:
+    """Additions and multiplications a cell and step: see `heatsim_kernels.explicit.physics`, an fma counts as two.
+
+    In one material 1 for 2c, 6 for three second differences, 3 fma; in several 6 differences and 6 fma; in layers 1 for
+    2c, 4 for two second differences, 2 differences and 4 fma.
+    """
+    if materials == 1:
+        return 13
+    return 15 if layers else 18
+
+
+def bytes_per_cell(precision: str, materials: int) -> int:
+    """Bytes that must move for a cell and step; times cells a second this is T_eff. Where materials lie in layers,
+    cells need no byte that names theirs: as many bytes as in one."""
+    return 2 * np.dtype(precision).itemsize + (materials > 1)
+
+
+def asked_intensity(kernel: str, precision: str, materials: int, layers: int = 0) -> float | None:
+    """Operations over the bytes that a CUDA kernel asks global memory to read, OP/B; None where not worked out.
+
+    With the first of the kernel's tiles, which is what a sweep takes unless told.
+    """
+    if kernel not in ONE_STEP_KERNELS:
+        return None
+    itemsize, module = np.dtype(precision).itemsize, load_kernel(kernel)
+    reads = module.field_reads(module.TILES[0], itemsize)
+    kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
+    return operations_per_cell(materials, layers) / (reads * itemsize + kind)

@@ -108,8 +108,8 @@ def _alike(cost: float) -> TurnCosts:
     return TurnCosts(cost, cost, cost)
 
 
-# By what a sweep is made of: without a boundary trace, and with one, on an H200. Those with costs of a piece are of
-# benchmarks/fit_turn_costs.py, others the best of some that were tried.
+# By what a sweep is made of: without a boundary trace, and with one, on an H200. Those with costs of a piece fit
+# the cycles that blocks counted (clock64) by least squares, others are the best of some that were tried.
 TURN_COSTS = {
     "float32": {
         "steps": (_alike(1.2), TurnCosts(1.45, 1.2, 1.55)),

@@ -1,6 +1,6 @@
 """Other libraries that solve these problems, each called at its best in a process of its own.
 
-NumPy and the library are all that such a process needs (see `heatsim.studies.bench.children`); libraries are imported
+NumPy and the library are all that such a process needs (see serve.py); libraries are imported
 by name, since heatsim needs none of them.
 """
 
@@ -205,7 +205,11 @@ class PreparedPeer:
         self.library.wait()
         return time.perf_counter() - begun
 
+    def found(self) -> dict[str, str]:
+        """Nothing more."""
+        return {}
+
 
 def make_peer(name: str, device: str, threads: str) -> PreparedPeer:
-    """A library of a device, for `heatsim.studies.bench.children`."""
+    """A library of a device."""
     return PreparedPeer(device, name, int(threads))

@@ -1,4 +1,4 @@
-"""What theory counts for the kernels of this device's table: see `heatsim_kernels.field.convolution.theory`.
+"""What theory counts for convolution kernels, by `heatsim_kernels.field.convolution.theory`.
 
 The elements that a kernel's threads ask global memory for, before caches, for one result, with the tile that it uses;
 the accesses that this saves against `basic` (banks: `direct`); and operations over the bytes asked for.
@@ -35,14 +35,6 @@ def theory_row(kernel: str, device: str, problem: ConvolutionProblem) -> dict[st
         found["accesses_saved"] = operations / 2 / asked.elements
         found["intensity_asked"] = operations / (itemsize * (asked.elements + asked.weights))
     return found
-
-
-def roof_share_of_copy(problem: ConvolutionProblem, copy_rate: float, limit: float | None) -> float:
-    """The most of the copy limit that a kernel can reach, since its multiply-adds take time as well."""
-    arithmetic = problem.operations * prod(problem.output)
-    if limit is None or not arithmetic:
-        return 1.0
-    return min(1.0, (problem.bytes / copy_rate) / (arithmetic / limit))
 
 
 def _asked(kernel: str, problem: ConvolutionProblem) -> ReadsPerResult:
