@@ -33,6 +33,7 @@ MIN_TRIAL_SHARE = 0.25  # share of the wanted time that a trial must take to be 
 LEAST_SECONDS = 1.0  # of a round that a ratio is made of
 MOST_SPREAD = 1.0 / 3.0
 PRECISIONS = ("float32", "float64")
+MOST_PROCESSES = 8  # on one GPU: each holds some 0.5 GB of it
 
 # Does something so many times; a device may still be at it when it returns. What times itself returns the seconds.
 Work = Callable[[int], float | None]
@@ -243,17 +244,13 @@ def first_flaw(cases: Iterable[Case], judge: Callable[[Case], str], describe: Ca
 
 
 def answers(device: str, jobs: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """What each job gives. Those of a GPU run in processes of their own on all cores (jobs are pickled), as they
-    compile in one thread each, and leave the compiled kernels on the disk."""
+    """What each job gives. Those of a GPU run in processes of their own (jobs are pickled), as they compile in one
+    thread each, and leave the compiled kernels on the disk."""
     if device == "cpu":
         return [job() for job in jobs]
-    processes = max(1, min(len(jobs), os.cpu_count() or 1))
-    with ProcessPoolExecutor(processes, get_context("spawn"), _take_one_thread) as pool:
+    processes = max(1, min(len(jobs), os.cpu_count() or 1, MOST_PROCESSES))
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         return [each.result() for each in [pool.submit(job) for job in jobs]]
-
-
-def _take_one_thread() -> None:
-    os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
 # Tables.
