@@ -11,6 +11,7 @@ import numpy as np
 from heatsim_kernels.explicit.coefficients import StencilCoefficients
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces
+from heatsim_kernels.explicit.face_sets import SIDES
 from heatsim_kernels.explicit.heat_ledger import boundary_cells
 
 from heatsim.base.grid import CellGrid
@@ -204,7 +205,7 @@ def _complete_temperature_sources(
     """All of them, with heat capacities as they are counted; None where there are none. found: without ambients."""
     faces, surfaces, contacts = cell_classes.ambient_faces, None, None
     capacities = materials.capacity[np.array(zones.materials)]
-    if faces is not None and np.array(ambients_by_surface(scenario))[faces.owners].any():
+    if faces is not None and np.array(ambients_by_surface(scenario))[faces.accounts - SIDES].any():
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
     if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
         contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
