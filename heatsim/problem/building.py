@@ -15,6 +15,7 @@ from heatsim_kernels.explicit.face_sets import SIDES
 from heatsim_kernels.explicit.heat_ledger import boundary_cells
 
 from heatsim.base.grid import CellGrid
+from heatsim.base.methods import METHODS
 from heatsim.errors import ScenarioError
 from heatsim.problem.media.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.media.materials import Materials, ambients_by_surface, make_materials
@@ -39,6 +40,7 @@ from heatsim.problem.terms.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.terms.ambients import Ambients
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.problem.terms.contact_surfaces import ContactSurfaces
+from heatsim.problem.terms.face_flows import FaceFlows
 from heatsim.problem.terms.initial_condition import InitialField
 from heatsim.problem.terms.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.terms.temperature_sources import TemperatureSources
@@ -135,7 +137,8 @@ def _check_inputs(problem: Problem) -> None:
     refusal = "" if chosen is None else problem.refuses(chosen)
     if chosen is not None and refusal:
         message = f"{chosen.name} {refusal}"
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes it')])
+        other = next(name for name in ("implicit", "euler") if not problem.refuses(METHODS[name]))
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, f'integrator = "{other}" takes it')])
     if scenario.time.periodic is not None and problem.melts:
         message = "expected no latent heat in a body that starts from a periodic state"
         raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
@@ -209,9 +212,12 @@ def _complete_temperature_sources(
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
     if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
         contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if surfaces or contacts:
+    flows = None
+    if scenario.face_terms:
+        flows = FaceFlows(scenario, grid.shape, cell_classes, periodic_axes(scenario, grid))
+    if surfaces or contacts or flows:
         found = found or TemperatureSources(scenario, grid, zones, capacities)
-    return None if found is None else found.completed(capacities, surfaces, contacts or None)
+    return None if found is None else found.completed(capacities, surfaces, contacts or None, flows)
 
 
 class _Equations(NamedTuple):

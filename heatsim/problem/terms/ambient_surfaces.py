@@ -44,7 +44,7 @@ class AmbientSurfaces:
         by_surface = self._by_surface = np.array(ambients_by_surface(scenario))[: len(self._ambients)]
         found = cell_classes.ambient_faces
         assert found is not None
-        faces = self._faces = found.chosen(by_surface[found.accounts - SIDES])
+        faces = self.faces = found.chosen(by_surface[found.accounts - SIDES])
         self._owners, ids = faces.accounts - SIDES, cell_classes.ids
         self._areas = faces.values(cell_classes.faces.area, ids) / faces.values(cell_classes.slopes, ids)
         self._half = HalfCells.of(faces, zones, cell_classes, conductivities)
@@ -64,7 +64,7 @@ class AmbientSurfaces:
         """(n,) heat that comes through each face at a time, s, W; T: (nz, ny, nx). Raises `ScenarioError` for
         coefficients that are negative or not finite."""
         zero, now = self._scenario.zero, np.array([time])
-        own = T.reshape(-1)[self._faces.cells].astype(np.float64)
+        own = T.reshape(-1)[self.faces.cells].astype(np.float64)
         resistance = self._half.resistances * self._half.growth(self._scenario, own)
         ambient = (ambient_temperatures(self._scenario, now)[0] - zero)[self._owners]
         radiated = self._radiated[self._owners] * self._areas
@@ -91,10 +91,6 @@ class AmbientSurfaces:
         through = exchanged(surface, h) + steep * (surface - (own - zero))
         return np.asarray(through / (1.0 + steep * resistance))
 
-    def add_to(self, power: np.ndarray, heat: np.ndarray) -> None:
-        """Add the heat of the faces (n,) to that of the cells, (nz, ny, nx) W."""
-        np.add.at(power.reshape(-1), self._faces.cells, heat)
-
     def of_ambients(self, heat: np.ndarray) -> np.ndarray:
         """(m,) the heat of the faces (n,) that comes from each ambient, W."""
         return np.bincount(self._owners, heat, len(self._ambients))
@@ -102,7 +98,7 @@ class AmbientSurfaces:
     def damping(self, low: float, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
         """The fastest rate at which they draw a cell to the ambients between two temperatures, 1/s, by samples;
         heat_capacity: (nz, ny, nx), J/K."""
-        cells, zero = self._faces.cells, self._scenario.zero
+        cells, zero = self.faces.cells, self._scenario.zero
         ambients = ambient_temperatures(self._scenario, times) - zero
         film = np.zeros(len(cells))
         for T in np.linspace(low, high, SAMPLED_TEMPERATURES if self._by_temperature else 2) - zero:

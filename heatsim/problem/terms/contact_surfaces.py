@@ -38,9 +38,9 @@ class ContactSurfaces:
     def __init__(self, scenario: Scenario, zones: Zones, cell_classes: CellClasses, conductivities: np.ndarray) -> None:
         """conductivities: (3, m) of materials along x, y, z, at the reference, W/(m K)."""
         self._scenario = scenario
-        self._faces, self._contacts = _find_faces(scenario, zones, cell_classes, conductivities.shape[1])
+        self.faces, self._contacts = _find_faces(scenario, zones, cell_classes, conductivities.shape[1])
         assert cell_classes.ids is not None
-        faces, ids = self._faces, cell_classes.ids
+        faces, ids = self.faces, cell_classes.ids
         self._axes, self._lower, self._upper = faces.faces // 2, faces.cells, faces.beyond(ids.shape)
         beyond = faces._replace(cells=self._upper, faces=faces.faces - 1)
         self._halves = [HalfCells.of(each, zones, cell_classes, conductivities) for each in (faces, beyond)]
@@ -85,12 +85,10 @@ class ContactSurfaces:
 
         return self._evaluated(now, between(bracketed_root(balance, np.zeros(len(self)), np.ones(len(self)))))
 
-    def add_to_power(self, power: np.ndarray, T: np.ndarray, time: float) -> None:
-        """Add what passes through them to the heat of the cells, (nz, ny, nx) W."""
+    def heat(self, T: np.ndarray, time: float) -> np.ndarray:
+        """(n,) what passes through each into the lower cell at a time, s, W."""
         lower, upper = self._ends(T)
-        heat = self.conductances(T, time) * (lower - upper)
-        np.subtract.at(power.reshape(-1), self._lower, heat)
-        np.add.at(power.reshape(-1), self._upper, heat)
+        return np.asarray(self.conductances(T, time) * (upper - lower))
 
     def joined(self, operator: Operator, T: np.ndarray, time: float) -> Operator:
         """The operator with their conductances, which it has none of."""

@@ -188,7 +188,8 @@ class Forcing:
     heat_scale: (k,) factor on `heat_field`.
     window_sources: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
     on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
-    from_ambients: (m,) what of `heat_field` comes from each ambient, W, or None. No kernel reads it.
+    from_ambients, from_sides: (m,) and (6,) what of `heat_field` comes from each ambient, and through each of FACES,
+        W, or None. No kernel reads them.
     """
 
     boundary_a: np.ndarray
@@ -199,6 +200,7 @@ class Forcing:
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
     on_device: DeviceBoundary | None = None
     from_ambients: np.ndarray | None = None
+    from_sides: np.ndarray | None = None
 
     @classmethod
     def insulated(cls, coefficients: StencilCoefficients) -> Forcing:
