@@ -12,7 +12,7 @@ from heatsim_kernels.explicit.coefficients import StencilCoefficients
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces
 from heatsim_kernels.explicit.face_sets import SIDES
-from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.heat_ledger import boundary_faces
 
 from heatsim.base.grid import CellGrid
 from heatsim.base.methods import METHODS
@@ -301,8 +301,7 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     the coefficients'."""
     if not coefficients.boundary_per_cell:
         return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
-    ids = np.zeros(coefficients.shape, np.uint8) if zones.ids is None else zones.ids
-    beside = [ids.reshape(-1)[boundary_cells(coefficients.shape, face)].astype(np.intp) for face in range(6)]
+    beside = [boundary_faces(coefficients.shape, face).classes(zones.ids) for face in range(6)]
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
