@@ -83,7 +83,12 @@ class _GivenTemperatures(NamedTuple):
 
 
 def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, given: _GivenTemperatures) -> Problem:
-    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it."""
+    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it.
+
+    Tables of materials need temperature bounds, bounds need faces and sources, and these need the conductivities and
+    capacities of the tables. So boundary faces are made once for their temperatures alone and again with the tables,
+    and temperature sources are made first and completed then.
+    """
     dtype, materials = np.dtype(scenario.compute.precision), make_materials(scenario)
     sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
     uniform = losses.union(term.source for term in sources if term.space is None)
