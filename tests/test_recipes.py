@@ -28,6 +28,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 FILES = {
     "boundary-kind": 3,
     "cell-term": 2,
+    "face-term": 2,
     "integrator": 3,
     "one-step-kernel": 2,
     "recorder": 3,
@@ -57,6 +58,17 @@ initial = { temperature = 300.0 }
 sources = [{ sink = { rate = 5000.0 } }]
 output = { snapshots = { count = 1 } }
 """
+# A bar in which heat is conducted, and carried from a warm inflow on to the outflow; nothing else passes its sides.
+FLOW = """\
+grid = { cells = [12, 2, 2], size = [0.12, 0.02, 0.02] }
+time = { end = 300.0, integrator = "euler" }
+compute = { precision = "float64" }
+materials.foam = { conductivity = 2.0, density = 1000.0, heat_capacity = 500.0 }
+regions = [{ material = "foam" }]
+initial = { temperature = "300 + 100*x" }
+flow = { rate = 150.0, inflow = 350.0 }
+output = { snapshots = { count = 2 } }
+"""
 # The same without what the recipes add: a plate is convection with 1/R, pores leave a part of k and of the density.
 PLAIN = (
     SLAB.replace("half-euler", "euler")
@@ -82,6 +94,15 @@ for kernel in ("cpu", sys.argv[1]):
     found.append(np.array(stepper.field.host()))
 assert found[0].tobytes() == found[1].tobytes() and np.ptp(found[0]) > 0
 print("equal bits")
+"""
+
+
+# A run that ends half-way with a checkpoint.
+STOPPED = """\
+import sys
+import heatsim
+
+heatsim.run(sys.argv[1], sys.argv[2], on_progress=lambda progress: progress.time < 100.0)
 """
 
 
@@ -132,14 +153,18 @@ def copy_of_tree(folder: Path) -> Path:
 
 
 def run(tree: Path, *arguments: object, simulated: bool = False) -> str:
+    done = start(tree, *arguments, simulated=simulated)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def start(tree: Path, *arguments: object, simulated: bool = False) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(map(str, (tree, tree / "kernels")))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     if simulated:
         environment |= {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONWARNINGS": "ignore::RuntimeWarning"}
     command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, timeout=1800, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, timeout=1800, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -211,13 +236,61 @@ def test_a_new_term_takes_its_heat_and_the_ledger_has_it(extended: Path) -> None
     energy = json.loads((folder / "run.json").read_text(encoding="utf-8"))["energy"]
     assert energy["sources"] == pytest.approx(5e5 * 1e-3 * 300.0 * (0.999**500 - 1.0), rel=1e-9)
     assert abs(energy["residual"]) < 1e-9 * abs(energy["sources"])
-    done = subprocess.run(
-        [sys.executable, "-m", "heatsim", "run", "sink.toml", "--set", "time.integrator=rkl2"],
-        cwd=extended, env={**os.environ, "PYTHONPATH": f"{extended}{os.pathsep}{extended / 'kernels'}"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = start(extended, "-m", "heatsim", "run", "sink.toml", "--set", "time.integrator=rkl2")
     assert done.returncode == 2
     assert "source that depends on temperature" in done.stderr
+
+
+def test_a_new_flow_carries_heat_and_the_ledger_has_it_by_side(extended: Path) -> None:
+    (extended / "flow.toml").write_text(FLOW, encoding="utf-8")
+    run(extended, "-m", "heatsim", "run", "flow.toml", "--quiet")
+    folder = extended / "outputs" / "flow"
+    fields = []
+    for path in sorted((folder / "snapshots").glob("*.h5")):
+        with h5py.File(path) as file:
+            fields.append(np.asarray(file["temperature"]))
+    info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    T, dt, capacity, entered = fields[0][0, 0].copy(), 300.0 / info["steps"], 500e3 * 0.01, np.zeros(2)
+    for _ in range(info["steps"]):
+        carried = 150.0 * np.concatenate(([350.0], T))  # W/m2, of the cell upstream
+        passed = carried - np.concatenate(([0.0], 2.0 * np.diff(T) / 0.01, [0.0]))
+        entered += dt * 4e-4 * (np.array([carried[0], -carried[-1]]) + 150.0 * np.array([-350.0, 350.0]))
+        T -= dt / capacity * np.diff(passed)
+    np.testing.assert_allclose(fields[-1], np.broadcast_to(T, (2, 2, 12)), rtol=1e-12)
+    assert np.ptp(T) > 5.0
+    energy = info["energy"]
+    assert energy["faces"]["x_min"] == pytest.approx(entered[0], abs=1e-9 * abs(entered[1]))
+    assert energy["faces"]["x_max"] == pytest.approx(entered[1], rel=1e-9)
+    assert energy["sources"] == 0.0
+    assert abs(energy["residual"]) < 1e-12 * energy["stored"]
+
+
+@in_turn("integrator", ["rkl2", "implicit", "steady"])
+def test_what_cannot_take_a_new_flow_refuses_it(extended: Path, integrator: str) -> None:
+    text = FLOW.replace("end = 300.0, ", "").replace("output = { snapshots = { count = 2 } }\n", "")
+    text = text if integrator == "steady" else FLOW
+    (extended / "refused.toml").write_text(text.replace('"euler"', f'"{integrator}"'), encoding="utf-8")
+    done = start(extended, "-m", "heatsim", "run", "refused.toml")
+    assert done.returncode == 2
+    assert f"{integrator} takes no flow: its heat follows one side" in done.stderr
+    assert 'integrator = "euler" takes it' in done.stderr
+
+
+def test_a_new_flow_goes_on_with_the_same_bits_and_auto_takes_it(extended: Path) -> None:
+    whole, parts = (extended / "outputs" / name for name in ("whole", "parts"))
+    (extended / "auto.toml").write_text(FLOW.replace(', integrator = "euler"', ""), encoding="utf-8")
+    run(extended, "-m", "heatsim", "run", "auto.toml", "--quiet", "--output", whole)
+    assert json.loads((whole / "run.json").read_text(encoding="utf-8"))["integrator"] == "euler"
+    run(extended, "-c", STOPPED, "auto.toml", parts)
+    run(extended, "-m", "heatsim", "resume", parts, "--quiet")
+    found = [(folder / "run.json", sorted((folder / "snapshots").glob("*.h5"))[-1]) for folder in (whole, parts)]
+    energies = [json.loads(info.read_text(encoding="utf-8"))["energy"] for info, _ in found]
+    fields = []
+    for _, path in found:
+        with h5py.File(path) as file:
+            fields.append(np.asarray(file["temperature"]))
+    assert energies[0] == energies[1]
+    assert fields[0].tobytes() == fields[1].tobytes()
 
 
 def test_a_new_recorder_and_a_derived_field_are_in_the_results(run_folder: Path) -> None:
@@ -243,7 +316,8 @@ def test_what_is_added_keeps_the_rooms_apart(extended: Path, monkeypatch: pytest
 def test_what_is_new_is_in_the_schema_and_on_the_reference_page(extended: Path) -> None:
     schema = run(extended, "-m", "heatsim", "schema")
     assert all(
-        f'"{name}"' in schema for name in ("Plate", "half-euler", "extremes", "flux_magnitude", "porosity", "Sink")
+        f'"{name}"' in schema
+        for name in ("Plate", "half-euler", "extremes", "flux_magnitude", "porosity", "Sink", "Flow")
     )
     assert "Faces behind a plate" in run(extended, "-m", "heatsim", "schema", "--markdown")
 

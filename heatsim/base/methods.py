@@ -32,6 +32,8 @@ class Method:
     to_limit: whether it finds the steady state in place of going through time; its ledger is one of rates.
     bounded_by_stability: whether its steps have to stay below the stability limit of explicit Euler.
     follows_sources: whether it takes sources that depend on temperature.
+    takes_unsymmetric: whether it takes an exchange that follows one side more than the other, as what a flow carries:
+        its matrix is not symmetric, and its spectrum is complex.
     ends_at_kinks: whether its steps have to end where an input has a kink or a discontinuity.
     default_tolerance: `time.tolerance` where it is left out; None if it has no use for a tolerance.
     schemes: the values of `time.method` that it knows.
@@ -45,6 +47,7 @@ class Method:
     to_limit: bool = False
     bounded_by_stability: bool = False
     follows_sources: bool = True
+    takes_unsymmetric: bool = False
     ends_at_kinks: bool = True
     default_tolerance: float | None = None
     schemes: tuple[str, ...] = ()
@@ -69,7 +72,7 @@ class Method:
         return "W" if self.to_limit else "J"
 
 
-EULER = Method("euler", bounded_by_stability=True, ends_at_kinks=False)
+EULER = Method("euler", bounded_by_stability=True, takes_unsymmetric=True, ends_at_kinks=False)
 RKL2 = Method(
     "rkl2",
     default_tolerance=DEFAULT_TOLERANCE,

@@ -11,9 +11,11 @@ import numpy as np
 from heatsim_kernels.explicit.coefficients import StencilCoefficients
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces
-from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.face_sets import SIDES
+from heatsim_kernels.explicit.heat_ledger import boundary_faces
 
 from heatsim.base.grid import CellGrid
+from heatsim.base.methods import METHODS
 from heatsim.errors import ScenarioError
 from heatsim.problem.media.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.media.materials import Materials, ambients_by_surface, make_materials
@@ -38,6 +40,7 @@ from heatsim.problem.terms.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.terms.ambients import Ambients
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.problem.terms.contact_surfaces import ContactSurfaces
+from heatsim.problem.terms.face_flows import FaceFlows
 from heatsim.problem.terms.initial_condition import InitialField
 from heatsim.problem.terms.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.terms.temperature_sources import TemperatureSources
@@ -80,7 +83,12 @@ class _GivenTemperatures(NamedTuple):
 
 
 def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, given: _GivenTemperatures) -> Problem:
-    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it."""
+    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it.
+
+    Tables of materials need temperature bounds, bounds need faces and sources, and these need the conductivities and
+    capacities of the tables. So boundary faces are made once for their temperatures alone and again with the tables,
+    and temperature sources are made first and completed then.
+    """
     dtype, materials = np.dtype(scenario.compute.precision), make_materials(scenario)
     sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
     uniform = losses.union(term.source for term in sources if term.space is None)
@@ -134,7 +142,8 @@ def _check_inputs(problem: Problem) -> None:
     refusal = "" if chosen is None else problem.refuses(chosen)
     if chosen is not None and refusal:
         message = f"{chosen.name} {refusal}"
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes it')])
+        other = next(name for name in ("implicit", "euler") if not problem.refuses(METHODS[name]))
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, f'integrator = "{other}" takes it')])
     if scenario.time.periodic is not None and problem.melts:
         message = "expected no latent heat in a body that starts from a periodic state"
         raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
@@ -204,13 +213,16 @@ def _complete_temperature_sources(
     """All of them, with heat capacities as they are counted; None where there are none. found: without ambients."""
     faces, surfaces, contacts = cell_classes.ambient_faces, None, None
     capacities = materials.capacity[np.array(zones.materials)]
-    if faces is not None and np.array(ambients_by_surface(scenario))[faces.owners].any():
+    if faces is not None and np.array(ambients_by_surface(scenario))[faces.accounts - SIDES].any():
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
     if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
         contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if surfaces or contacts:
+    flows = None
+    if scenario.face_terms:
+        flows = FaceFlows(scenario, grid.shape, cell_classes, periodic_axes(scenario, grid))
+    if surfaces or contacts or flows:
         found = found or TemperatureSources(scenario, grid, zones, capacities)
-    return None if found is None else found.completed(capacities, surfaces, contacts or None)
+    return None if found is None else found.completed(capacities, surfaces, contacts or None, flows)
 
 
 class _Equations(NamedTuple):
@@ -294,8 +306,7 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     the coefficients'."""
     if not coefficients.boundary_per_cell:
         return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
-    ids = np.zeros(coefficients.shape, np.uint8) if zones.ids is None else zones.ids
-    beside = [ids.reshape(-1)[boundary_cells(coefficients.shape, face)].astype(np.intp) for face in range(6)]
+    beside = [boundary_faces(coefficients.shape, face).classes(zones.ids) for face in range(6)]
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 

@@ -55,6 +55,7 @@ Found = TypeVar("Found")
 
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
+UNSYMMETRIC_REFUSAL = "its heat follows one side of a face, so that no matrix of it is symmetric"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
@@ -177,6 +178,8 @@ class Problem:
     def refuses(self, method: Method) -> str:
         """Why a method in time cannot take this problem, or ""."""
         following = self.temperature_sources
+        if self.scenario.face_terms and not method.takes_unsymmetric:
+            return f"takes no {next(iter(self.scenario.face_terms))}: {UNSYMMETRIC_REFUSAL}"
         if following is None or method.follows_sources:
             return ""
         if following.of_volumes:

@@ -12,6 +12,7 @@ from heatsim.base.quantity import Quantity
 from heatsim.base.shown import as_html, as_text
 from heatsim.errors import Issue
 from heatsim.scenario.boundary import Boundary
+from heatsim.scenario.face_terms.face_term import FaceTerm
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.language.base_model import ScenarioBlock
 from heatsim.scenario.language.toml.positions import Key, KeyIssue, ScenarioOrigin, SourcePositions
@@ -109,6 +110,11 @@ class Scenario(ScenarioBlock):
     def zero(self) -> float:
         """Absolute zero in that unit; 0 of a quantity other than temperature."""
         return self.solved.zero
+
+    @property
+    def face_terms(self) -> dict[str, FaceTerm]:
+        """The terms of faces that there are, by their keys."""
+        return {name: value for name, value in self if isinstance(value, FaceTerm)}
 
     @property
     def exchanging_ambients(self) -> dict[str, Ambient]:
@@ -224,6 +230,8 @@ def find_temperature_dependence(scenario: Scenario) -> Key | None:
     for number, contact in enumerate(scenario.contacts):
         if contact.varies:
             return ("contacts", number)
+    for name in scenario.face_terms:
+        return (name,)
     smoothed = any(smooth.target == "sources" for smooth in scenario.smoothing)
     for number, source in enumerate(scenario.sources):
         if source.following_temperature is not None and (source.loss is None or smoothed):

@@ -188,17 +188,19 @@ class State:
         stepper = self._run_field.stepper
         return self.entered.copy() if stepper is None else stepper.heat_entered() + self.entered
 
-    def add_released(self, energy: float, from_ambients: np.ndarray | None) -> None:
+    def add_released(
+        self, energy: float, from_ambients: np.ndarray | None, from_sides: np.ndarray | None = None
+    ) -> None:
         """Enter the heat of the sources in a step, J, in the ledger; of it, what came from each ambient that depends on
-        time (m,)."""
-        if from_ambients is not None:
-            rest = energy - float(from_ambients.sum())
-            if not self.problem.scenario.sources:  # then it is the rounding of what ambients brought
-                sizes = np.abs(from_ambients)
-                from_ambients, rest = from_ambients + rest * sizes / (sizes.sum() or 1.0), 0.0
-            self.entered[len(FACES) : len(FACES) + len(from_ambients)] += from_ambients
-            energy = rest
-        self.source_energy += energy
+        time (m,) and through each side of the box (6,)."""
+        supplied = {len(FACES): from_ambients, 0: from_sides}  # by the first of their accounts
+        given = {first: heat for first, heat in supplied.items() if heat is not None}
+        rest = energy - sum(float(heat.sum()) for heat in given.values())
+        size = float(sum(np.abs(heat).sum() for heat in given.values())) or 1.0
+        rounding = given and not self.problem.scenario.sources  # then the rest is the rounding of what was supplied
+        for first, heat in given.items():
+            self.entered[first : first + len(heat)] += heat + rest * np.abs(heat) / size if rounding else heat
+        self.source_energy += 0.0 if rounding else rest
 
     def explicit_forcing(
         self,

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from heatsim_kernels.explicit import ExplicitStepper
-from heatsim_kernels.explicit.coefficients import AmbientFaces, Forcing, StencilCoefficients
+from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.explicit.cpu import tile_plan
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
 
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
 
@@ -132,7 +133,7 @@ def terms_of_zones(
         faces, *at = np.nonzero((zones < solid) & (beyond >= solid))
         owners = beyond[(faces, *at)].astype(np.int64) - solid
         cells = np.ravel_multi_index(tuple(at), zones.shape).astype(np.int64)
-        ambient_faces = AmbientFaces(cells, faces.astype(np.uint8), owners, prescribed)
+        ambient_faces = FaceSet(cells, faces.astype(np.uint8), SIDES + owners, SIDES + prescribed)
     single_class = len(classes_of) == 1
     return StencilCoefficients(
         (zones.shape[0], zones.shape[1], zones.shape[2]),

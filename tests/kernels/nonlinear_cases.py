@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.explicit import StageStepper
-from heatsim_kernels.explicit.coefficients import AmbientFaces, Forcing
+from heatsim_kernels.explicit.coefficients import Forcing
 from heatsim_kernels.explicit.enthalpy.coefficients import (
     FIXED,
     BoundaryFactors,
@@ -25,6 +25,7 @@ from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables, tabu
 from heatsim_kernels.explicit.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.explicit.enthalpy.pieces import as_table, pieces_through
 from heatsim_kernels.explicit.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
 from helpers.kernel_cases import unique_rows
 from stage_cases import COUNT, Staged, stages
 
@@ -101,7 +102,7 @@ def terms_of_zones(
     grid = class_ids.reshape(zones.shape).astype(np.uint8 if len(members) <= 256 else np.uint16)
     found = np.argwhere((np.stack(beside) == HELD) & (zones != HELD))
     cells = np.ravel_multi_index(tuple(found[:, 1:].T), zones.shape)
-    ambient_faces = AmbientFaces(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
+    ambient_faces = FaceSet(cells, found[:, 0].astype(np.uint8), np.full(len(cells), SIDES), SIDES + 1)
     layout = GridLayout(zones.shape, grid, ambient_faces=ambient_faces, **others)
     return nonlinear_coefficients(layout, of, volume, own, beyond, FaceResistances(*resistances, area))
 

@@ -89,9 +89,8 @@ def explicit_step(
         if coefficients.ambient_faces is not None:
             here = coefficients.ambient_faces.faces == number
             heat = (capacity * change).ravel()[coefficients.ambient_faces.cells[here]]
-            entered[6 : 6 + coefficients.ambient_count] += np.bincount(
-                coefficients.ambient_faces.owners[here], heat, coefficients.ambient_faces.ambients
-            )
+            of_ambients = coefficients.ambient_faces.accounts[here]
+            entered += np.bincount(of_ambients, heat, coefficients.ledger_size)
     if coefficients.losses is not None:
         lost = dt * coefficients.losses[class_map(coefficients)] * T
         new -= lost

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.explicit import cell_classes as cells
-from heatsim_kernels.explicit.coefficients import AmbientFaces
 from heatsim_kernels.explicit.enthalpy.coefficients import FaceResistances
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
 
 from heatsim.base.grid import AXES, CellGrid
 from heatsim.problem.media.materials import Materials
@@ -42,7 +42,7 @@ class CellClasses:
     count: np.ndarray
     faces: FaceResistances
     slopes: np.ndarray
-    ambient_faces: AmbientFaces | None
+    ambient_faces: FaceSet | None
 
 
 def make_cell_classes(
@@ -105,9 +105,7 @@ def _split(ids: np.ndarray, zones: Zones, slopes: AreaFactors | None) -> tuple[n
     return ids, np.append(np.arange(count), different[:, 0]), factors
 
 
-def _ambient_faces(
-    ids: np.ndarray | None, at_ambient: np.ndarray, owner: np.ndarray, count: int
-) -> AmbientFaces | None:
+def _ambient_faces(ids: np.ndarray | None, at_ambient: np.ndarray, owner: np.ndarray, count: int) -> FaceSet | None:
     """The faces of cells whose class is `at_ambient` (n, 6) there, the ambients beyond being `owner` (n, 6)."""
     if ids is None or not at_ambient.any():
         return None
@@ -117,7 +115,7 @@ def _ambient_faces(
     faces = np.repeat(np.arange(6, dtype=np.uint8), [len(each) for each in found])
     order = np.argsort(places, kind="stable")
     places, faces = places[order].astype(np.int64), faces[order]
-    return AmbientFaces(places, faces, owner[flat[places], faces].astype(np.int64), count)
+    return FaceSet(places, faces, SIDES + owner[flat[places], faces].astype(np.int64), SIDES + count)
 
 
 # --- classes of places along an axis

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from heatsim_kernels.explicit.coefficients import StencilCoefficients
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
-from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.heat_ledger import boundary_faces
 from heatsim_kernels.solver.operator import find_boundary_couplings
 
 from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid
@@ -133,13 +133,9 @@ def _through_surface(
     """Heat flux through a face of a nonlinear problem; values: (1, terms, boundary_size), see `NonlinearForcing`."""
     from heatsim_kernels.explicit.enthalpy.cpu.stepper import entering  # most runs have no use for the kernels there
 
-    cells = boundary_cells(coefficients.shape, face)
-    class_ids = (
-        np.zeros(cells.size, np.intp)
-        if coefficients.class_ids is None
-        else coefficients.class_ids.reshape(-1)[cells].astype(np.intp)
-    )
-    return entering(coefficients, face, offset.reshape(-1)[cells], class_ids, values)
+    faces = boundary_faces(coefficients.shape, face)
+    beside = offset.reshape(-1)[faces.cells]
+    return entering(coefficients, face, beside, faces.classes(coefficients.class_ids), values)
 
 
 def heat_flux(

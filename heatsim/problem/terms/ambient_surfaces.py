@@ -14,13 +14,15 @@ Elsewhere the root is bracketed by T and Ta, and found by the Illinois method (D
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.explicit.enthalpy.surface_balance import STEFAN_BOLTZMANN
+from heatsim_kernels.explicit.face_sets import SIDES
 
-from heatsim.problem.media.materials import ambient_temperatures, ambients_by_surface, conductivity_at
+from heatsim.problem.media.materials import ambient_temperatures, ambients_by_surface
 from heatsim.problem.shapes.point_values import describe_times, evaluate, require_at_least, require_finite
+from heatsim.problem.terms.half_cells import HalfCells
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.language.expressions.expression import depends_on
 
@@ -30,18 +32,6 @@ if TYPE_CHECKING:
 
 MAX_ITERATIONS, ENOUGH = 100, 1e-13  # of the surface's temperature, relative
 SAMPLED_TEMPERATURES, SLOPE_STEP = 33, 1e-3  # at which coefficients and resistances are looked at before a run; K
-
-
-class _Faces(NamedTuple):
-    """The faces of a kind: flat indices of their cells, their materials, the ambients beyond, areas (m2), resistances
-    of the half cells (K/W) and the conductivities with which those are counted, W/(m K); (n,) each."""
-
-    cells: np.ndarray
-    materials: np.ndarray
-    owners: np.ndarray
-    areas: np.ndarray
-    resistances: np.ndarray
-    conductivities: np.ndarray
 
 
 class AmbientSurfaces:
@@ -54,15 +44,10 @@ class AmbientSurfaces:
         by_surface = self._by_surface = np.array(ambients_by_surface(scenario))[: len(self._ambients)]
         found = cell_classes.ambient_faces
         assert found is not None
-        assert cell_classes.ids is not None
-        here = by_surface[found.owners]
-        cells, faces, owners = found.cells[here], found.faces[here], found.owners[here]
-        classes = cell_classes.ids.reshape(-1)[cells]
-        own = np.array(zones.materials)[cell_classes.zone[classes]]
-        beside = cell_classes.faces
-        areas = beside.area[classes, faces] / cell_classes.slopes[classes, faces]
-        k = conductivities[faces // 2, own]
-        self._faces = _Faces(cells, own, owners, areas, beside.own[classes, faces], k)
+        faces = self.faces = found.chosen(by_surface[found.accounts - SIDES])
+        self._owners, ids = faces.accounts - SIDES, cell_classes.ids
+        self._areas = faces.values(cell_classes.faces.area, ids) / faces.values(cell_classes.slopes, ids)
+        self._half = HalfCells.of(faces, zones, cell_classes, conductivities)
 
     @property
     def inputs(self) -> list[float | Expression]:
@@ -78,11 +63,11 @@ class AmbientSurfaces:
     def heat(self, T: np.ndarray, time: float) -> np.ndarray:
         """(n,) heat that comes through each face at a time, s, W; T: (nz, ny, nx). Raises `ScenarioError` for
         coefficients that are negative or not finite."""
-        faces, zero, now = self._faces, self._scenario.zero, np.array([time])
-        own = T.reshape(-1)[faces.cells].astype(np.float64)
-        resistance = faces.resistances * self._growth(own)
-        ambient = (ambient_temperatures(self._scenario, now)[0] - zero)[faces.owners]
-        radiated = self._radiated[faces.owners] * faces.areas
+        zero, now = self._scenario.zero, np.array([time])
+        own = T.reshape(-1)[self.faces.cells].astype(np.float64)
+        resistance = self._half.resistances * self._half.growth(self._scenario, own)
+        ambient = (ambient_temperatures(self._scenario, now)[0] - zero)[self._owners]
+        radiated = self._radiated[self._owners] * self._areas
 
         def exchanged(surface: np.ndarray, h: np.ndarray) -> np.ndarray:
             return np.asarray(h * (ambient - surface) + radiated * (ambient**4 - surface**4))
@@ -106,33 +91,25 @@ class AmbientSurfaces:
         through = exchanged(surface, h) + steep * (surface - (own - zero))
         return np.asarray(through / (1.0 + steep * resistance))
 
-    def add_to(self, power: np.ndarray, heat: np.ndarray) -> None:
-        """Add the heat of the faces (n,) to that of the cells, (nz, ny, nx) W."""
-        np.add.at(power.reshape(-1), self._faces.cells, heat)
-
     def of_ambients(self, heat: np.ndarray) -> np.ndarray:
         """(m,) the heat of the faces (n,) that comes from each ambient, W."""
-        return np.bincount(self._faces.owners, heat, len(self._ambients))
+        return np.bincount(self._owners, heat, len(self._ambients))
 
     def damping(self, low: float, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
         """The fastest rate at which they draw a cell to the ambients between two temperatures, 1/s, by samples;
         heat_capacity: (nz, ny, nx), J/K."""
-        faces, zero = self._faces, self._scenario.zero
+        cells, zero = self.faces.cells, self._scenario.zero
         ambients = ambient_temperatures(self._scenario, times) - zero
-        film = np.zeros(len(faces.cells))
+        film = np.zeros(len(cells))
         for T in np.linspace(low, high, SAMPLED_TEMPERATURES if self._by_temperature else 2) - zero:
-            for Ta in (ambients.min(axis=0)[faces.owners], ambients.max(axis=0)[faces.owners]):
+            for Ta in (ambients.min(axis=0)[self._owners], ambients.max(axis=0)[self._owners]):
                 above, below = (self._films(times, np.full(len(film), T + side)) for side in (SLOPE_STEP, -SLOPE_STEP))
                 steeper = (above - below) / (2.0 * SLOPE_STEP) * (T - Ta)
                 film = np.maximum(film, np.maximum(above, 0.5 * (above + below) + steeper))
-        film += 4.0 * self._radiated[faces.owners] * faces.areas * (high - zero) ** 3
-        least = faces.resistances * np.minimum(1.0, self._growth(np.full(len(faces.cells), high)))
-        of_cells = np.bincount(faces.cells, film / (1.0 + film * least), heat_capacity.size)[faces.cells]
-        return float((of_cells / heat_capacity.reshape(-1)[faces.cells]).max(initial=0.0))
-
-    def _growth(self, T: np.ndarray) -> np.ndarray:
-        """(n,) the resistances of the half cells at the temperatures of their cells over those that were counted."""
-        return half_cell_growth(self._scenario, self._faces.materials, self._faces.conductivities, T)
+        film += 4.0 * self._radiated[self._owners] * self._areas * (high - zero) ** 3
+        least = self._half.resistances * np.minimum(1.0, self._half.growth(self._scenario, np.full(len(cells), high)))
+        of_cells = np.bincount(cells, film / (1.0 + film * least), heat_capacity.size)[cells]
+        return float((of_cells / heat_capacity.reshape(-1)[cells]).max(initial=0.0))
 
     @property
     def _radiated(self) -> np.ndarray:
@@ -146,9 +123,9 @@ class AmbientSurfaces:
 
     def _films(self, times: np.ndarray, surface: np.ndarray) -> np.ndarray:
         """(n,) coefficient times area of each face at its temperature, absolute, W/K, the greatest at some times."""
-        faces, found = self._faces, np.zeros(len(surface))
+        found = np.zeros(len(surface))
         for number, (name, ambient) in enumerate(self._scenario.ambients.items()):
-            here = faces.owners == number
+            here = self._owners == number
             if ambient.resistance is not None:
                 found[here] = 1.0 / ambient.resistance
             elif ambient.coefficient is not None and here.any():
@@ -158,20 +135,7 @@ class AmbientSurfaces:
                 require_finite(self._scenario, key, values, when)
                 require_at_least(self._scenario, key, values, 0.0, "W/(m2 K)", when)
                 found[here] = values.max(axis=0)
-        return np.asarray(found * faces.areas)
-
-
-def half_cell_growth(
-    scenario: Scenario, materials: np.ndarray, conductivities: np.ndarray, T: np.ndarray
-) -> np.ndarray:
-    """(n,) the resistances of half cells at the temperatures T (n,) of their cells, over those with the conductivities
-    (n,) at which they are counted, W/(m K); materials: (n,) numbers."""
-    growth = np.ones(len(T))
-    for number, material in enumerate(scenario.materials.values()):
-        here = materials == number
-        if here.any() and "conductivity" in material.temperature_dependent_keys():
-            growth[here] = conductivities[here] / conductivity_at(material, T[here])
-    return growth
+        return np.asarray(found * self._areas)
 
 
 def bracketed_root(balance: Callable[[np.ndarray], np.ndarray], one: np.ndarray, other: np.ndarray) -> np.ndarray:

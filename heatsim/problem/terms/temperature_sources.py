@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from heatsim_kernels.explicit.face_sets import NEIGHBOUR, FaceSet
 
 from heatsim.base.grid import CellGrid
 from heatsim.errors import RunawayError
@@ -23,6 +24,7 @@ from heatsim.problem.shapes.point_values import centre_planes, evaluate
 from heatsim.problem.terms.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.terms.contact_surfaces import ContactSurfaces
 from heatsim.problem.terms.event_times import discontinuity_times
+from heatsim.problem.terms.face_flows import FaceFlows
 from heatsim.problem.terms.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.language.expressions.expression import Value, depends_on, separate_temperature
@@ -36,8 +38,8 @@ MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
 
 
 def pervading_temperatures(scenario: Scenario) -> list[Value]:
-    """Temperatures that sources draw the body to, in the scenario's unit: see `CellTerm.temperatures`."""
-    terms = (source.cell_term for source in scenario.sources)
+    """Temperatures that terms draw the body to, in the scenario's unit: see `CellTerm.temperatures`."""
+    terms = (*(source.cell_term for source in scenario.sources), *scenario.face_terms.values())
     return [value for term in terms if term is not None for value in term.temperatures]
 
 
@@ -69,8 +71,8 @@ class HeatedCells(NamedTuple):
 
 class TemperatureSources:
     """The sources of a scenario that depend on temperature, what ambients bring that radiate or whose coefficient
-    depends on time, and in explicit steps what passes through such contacts. Temperatures `T` are in its unit, (nz, ny,
-    nx).
+    depends on time, and in explicit steps what passes through such contacts and by face terms. Temperatures `T` are in
+    its unit, (nz, ny, nx).
 
     contacts: those that depend on time or temperature, if there are any.
     """
@@ -81,6 +83,7 @@ class TemperatureSources:
         self._scenario, self._grid, self._zones = scenario, grid, zones
         self._surfaces: AmbientSurfaces | None = None
         self.contacts: ContactSurfaces | None = None
+        self._flows: FaceFlows | None = None
         planes = range(grid.shape[0])
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
         self._know_capacities(capacities)
@@ -98,11 +101,15 @@ class TemperatureSources:
                 self._parts.append(HeatedCells(number, solved, density, source.in_proportion, means))
 
     def completed(
-        self, capacities: np.ndarray, surfaces: AmbientSurfaces | None, contacts: ContactSurfaces | None
+        self,
+        capacities: np.ndarray,
+        surfaces: AmbientSurfaces | None,
+        contacts: ContactSurfaces | None,
+        flows: FaceFlows | None,
     ) -> TemperatureSources:
-        """The same with the capacities (n,) as they are counted, the surfaces at ambients and the contacts, if any."""
+        """The same with the capacities (n,) as they are counted, and what passes through faces inside, if any does."""
         whole = copy(self)
-        whole._surfaces, whole.contacts = surfaces, contacts
+        whole._surfaces, whole.contacts, whole._flows = surfaces, contacts, flows
         whole._know_capacities(capacities)
         return whole
 
@@ -139,8 +146,12 @@ class TemperatureSources:
     @property
     def varies(self) -> bool:
         """Whether one depends on time too."""
-        inside = (each is not None and each.varies for each in (self._surfaces, self.contacts))
-        return any(inside) or any(depends_on(part.density, "t") for part in self._parts)
+        return any(each.varies for each in self._of_faces) or any(depends_on(part.density, "t") for part in self._parts)
+
+    @property
+    def _of_faces(self) -> Iterator[AmbientSurfaces | ContactSurfaces | FaceFlows]:
+        """What passes through faces inside."""
+        return (each for each in (self._surfaces, self.contacts, self._flows) if each is not None)
 
     @property
     def discontinuities(self) -> frozenset[float]:
@@ -157,7 +168,7 @@ class TemperatureSources:
     def inputs(self) -> list[object]:
         """All that is given as a number or an expression; of what depends on T too, the factor that does not."""
         inputs: list[float | Expression] = [part.density for part in self._parts]
-        inputs += [value for each in (self._surfaces, self.contacts) if each is not None for value in each.inputs]
+        inputs += [value for each in self._of_faces for value in each.inputs]
         return [*inputs, *(separate_temperature(value)[0] for value in inputs)]
 
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
@@ -176,7 +187,7 @@ class TemperatureSources:
             density = smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
         power = np.asarray(density * self._volumes)
         if self._surfaces is not None and at_surfaces is not None:
-            self._surfaces.add_to(power, at_surfaces)
+            _enter(power, self._surfaces.faces, at_surfaces)
         return power
 
     def of_ambients(self, T: np.ndarray, time: float) -> np.ndarray | None:
@@ -196,10 +207,12 @@ class TemperatureSources:
         surfaces = self._surfaces
         at_surfaces = None if surfaces is None else surfaces.heat(T, time)
         power = self._power(T, time, at_surfaces)
-        heat = power
-        if self.contacts is not None:
-            heat = power.copy()
-            self.contacts.add_to_power(heat, T, time)
+        heat, from_sides = power.copy(), None
+        for each in (self.contacts, self._flows):
+            if each is not None:
+                through = each.heat(T, time)
+                _enter(heat, each.faces, through)
+                from_sides = each.of_sides(through) if isinstance(each, FaceFlows) else from_sides
         rates = np.divide(heat, self._heat_capacity, out=np.zeros_like(heat), where=self._heat_capacity > 0)
         looks = self._may_grow and dt > 0
         grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
@@ -210,7 +223,8 @@ class TemperatureSources:
             rates += forcing.heat_scale[0] * forcing.heat_field
         from_ambients = None if surfaces is None or at_surfaces is None else surfaces.of_ambients(at_surfaces)
         heat_field = rates.astype(self._scenario.compute.precision)
-        return replace(forcing, heat_field=heat_field, heat_scale=np.ones(1), from_ambients=from_ambients)
+        forcing = replace(forcing, from_ambients=from_ambients, from_sides=from_sides)
+        return replace(forcing, heat_field=heat_field, heat_scale=np.ones(1))
 
     def field_power(self, rates: np.ndarray) -> float:
         """The power of heating rates (nz, ny, nx), K/s, as rounded to the field's precision, W."""
@@ -238,8 +252,10 @@ class TemperatureSources:
         return fastest
 
     def exchange_rate(self, low: float, high: float, times: np.ndarray) -> float:
-        """The fastest rate at which a cell exchanges heat with others through the contacts, 1/s: see `damping`."""
-        return 0.0 if self.contacts is None else self.contacts.exchange_rate(low, high, times, self._heat_capacity)
+        """The fastest rate at which a cell exchanges heat with others through contacts and by face terms, 1/s: see
+        `damping`."""
+        between = (each for each in (self.contacts, self._flows) if each is not None)
+        return sum(each.exchange_rate(low, high, times, self._heat_capacity) for each in between)
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
@@ -293,3 +309,13 @@ class TemperatureSources:
                         found = found * self._capacity[z]
                     np.add(density, found, out=density, where=part.mask[z])
             yield density
+
+
+def _enter(power: np.ndarray, faces: FaceSet, heat: np.ndarray) -> None:
+    """Add heat (n,) that enters through faces to the power of their cells, (nz, ny, nx) W, and take it from those
+    beyond that supply it."""
+    nz, ny, nx = power.shape
+    np.add.at(power.reshape(-1), faces.cells, heat)
+    inside = faces.accounts == NEIGHBOUR
+    if inside.any():
+        np.subtract.at(power.reshape(-1), faces.chosen(inside).beyond((nz, ny, nx)), heat[inside])

@@ -164,7 +164,8 @@ def advance(
             from_ambients = by_surfaces if from_ambients is None else by_surfaces + from_ambients
         for number, energy in enumerate(state.problem.source_energy(forcing, dt, served).tolist()):
             # One by one: the sum must not depend on batches.
-            state.add_released(energy, None if from_ambients is None else from_ambients[number])
+            from_sides = None if forcing.from_sides is None else dt * forcing.from_sides
+            state.add_released(energy, None if from_ambients is None else from_ambients[number], from_sides)
         first += served
         if first >= end:
             break

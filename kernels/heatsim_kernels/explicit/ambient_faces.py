@@ -8,6 +8,7 @@ import numpy as np
 
 from heatsim_kernels.device.cpu.compilation import inlined
 from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.face_sets import SIDES
 
 
 class AmbientFacePairs(NamedTuple):
@@ -29,15 +30,11 @@ def ambient_face_pairs(coefficients: StencilCoefficients) -> AmbientFacePairs:
         none = np.empty(0, np.int64)
         return AmbientFacePairs(none, none, none, none, np.zeros(nz + 1, np.int64))
     order = np.argsort(coefficients.ambient_faces.cells, kind="stable")
-    cells, faces, owners = (values[order] for values in coefficients.ambient_faces[:3])
-    starts = np.searchsorted(cells, ny * nx * np.arange(nz + 1))
-    at = np.array(np.unravel_index(cells, coefficients.shape))
-    axes, pair = 2 - faces // 2, np.arange(len(cells))
-    at[axes, pair] = (at[axes, pair] + np.where(faces % 2, 1, -1)) % np.array(coefficients.shape)[axes]
-    beyond = np.asarray(np.ravel_multi_index(tuple(at), coefficients.shape), np.int64)
-    class_ids = 0 if coefficients.class_ids is None else coefficients.class_ids.reshape(-1)[cells]
-    entries = faces * np.int64(coefficients.class_count) + class_ids
-    return AmbientFacePairs(cells, beyond, owners, entries, np.asarray(starts, np.int64))
+    found = coefficients.ambient_faces.chosen(order)
+    starts = np.searchsorted(found.cells, ny * nx * np.arange(nz + 1))
+    beyond, owners = found.beyond(coefficients.shape), found.accounts - SIDES
+    entries = found.faces * np.int64(coefficients.class_count) + found.classes(coefficients.class_ids)
+    return AmbientFacePairs(found.cells, beyond, owners, entries, np.asarray(starts, np.int64))
 
 
 @inlined

@@ -11,30 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
 from heatsim_kernels.explicit.slabs import Slab, slab_ambient_faces, slab_boundary, slab_windows
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
 
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
-
-
-class AmbientFaces(NamedTuple):
-    """Faces inside the box whose heat is entered in the ledger: those between solved and prescribed cells.
-
-    cells: (m,) int64 flat index of the cell that is solved; faces: (m,) uint8 which of its six FACES; owners: (m,)
-    int64 number of the ambient beyond; ambients: how many there are. In a step the heat weight * (u[neighbour] -
-    u[cell]) enters, of values before the step, with weight = float64(rounded dt*rate) * capacity of the cell.
-    """
-
-    cells: np.ndarray
-    faces: np.ndarray
-    owners: np.ndarray
-    ambients: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +38,9 @@ class StencilCoefficients:
     closed: for the six FACES, whether no heat passes at any time (insulated or periodic).
     boundary_per_cell: whether boundary values come one a boundary cell (FACES one after another, each in C order of its
         two axes) or one a class, (6, n).
-    ambient_faces: faces between solved and prescribed cells, if there are any.
+    ambient_faces: faces between solved and prescribed cells, of the solved ones, if there are any. In a step the heat
+        weight * (u[neighbour] - u[cell]) enters through each, of values before the step, with weight = float64(rounded
+        dt*rate) * capacity of the cell.
     uneven: for axes x, y, z, whether boundary values at their faces may differ from cell to cell, where they come one a
         boundary cell.
     losses: (n,) 1/s, share of its value that a cell of each class loses in a second, by decay or to what pervades it,
@@ -65,7 +54,7 @@ class StencilCoefficients:
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False
-    ambient_faces: AmbientFaces | None = None
+    ambient_faces: FaceSet | None = None
     uneven: tuple[bool, bool, bool] = (True, True, True)
     losses: np.ndarray | None = None
 
@@ -94,7 +83,7 @@ class StencilCoefficients:
     @property
     def ambient_count(self) -> int:
         """Number of ambients in the heat ledger."""
-        return 0 if self.ambient_faces is None else self.ambient_faces.ambients
+        return 0 if self.ambient_faces is None else self.ambient_faces.ledger_size - SIDES
 
     @property
     def boundary_offsets(self) -> np.ndarray:
@@ -199,7 +188,8 @@ class Forcing:
     heat_scale: (k,) factor on `heat_field`.
     window_sources: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
     on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
-    from_ambients: (m,) what of `heat_field` comes from each ambient, W, or None. No kernel reads it.
+    from_ambients, from_sides: (m,) and (6,) what of `heat_field` comes from each ambient, and through each of FACES,
+        W, or None. No kernel reads them.
     """
 
     boundary_a: np.ndarray
@@ -210,6 +200,7 @@ class Forcing:
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
     on_device: DeviceBoundary | None = None
     from_ambients: np.ndarray | None = None
+    from_sides: np.ndarray | None = None
 
     @classmethod
     def insulated(cls, coefficients: StencilCoefficients) -> Forcing:

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from heatsim_kernels.explicit.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet, joined
 from heatsim_kernels.explicit.slabs import SlabLinks
 
 
-class LedgerFaces(NamedTuple):
-    """(m,) flat index of the cell at each face and which of its six faces; (accounts + 1,) where each account starts:
-    the six FACES of the box, then the ambients. Within an account cells are in order."""
+def ledger_of(coefficients: StencilCoefficients) -> FaceSet:
+    """The faces whose heat the ledger of a problem enters: those on open sides of the box, and at ambients. Accounts
+    ascend, and within each the cells."""
+    sides = [boundary_faces(coefficients.shape, face) for face in range(SIDES) if not coefficients.closed[face]]
+    ambients = coefficients.ambient_faces
+    if ambients is not None:
+        sides.append(ambients.chosen(np.lexsort((ambients.cells, ambients.accounts))))
+    return joined(sides, SIDES + coefficients.ambient_count)
 
-    cells: np.ndarray
-    faces: np.ndarray
-    starts: np.ndarray
 
-
-def ledger_of(coefficients: StencilCoefficients) -> LedgerFaces:
-    """The ledger of a problem."""
-    cells = [
-        np.empty(0, np.int64) if coefficients.closed[face] else boundary_cells(coefficients.shape, face)
-        for face in range(6)
-    ]
-    faces = [np.full(len(each), face, np.uint8) for face, each in enumerate(cells)]
-    if coefficients.ambient_faces is not None:
-        for owner in range(coefficients.ambient_faces.ambients):
-            chosen = np.flatnonzero(coefficients.ambient_faces.owners == owner)
-            chosen = chosen[np.argsort(coefficients.ambient_faces.cells[chosen], kind="stable")]
-            cells.append(np.asarray(coefficients.ambient_faces.cells[chosen], np.int64))
-            faces.append(np.asarray(coefficients.ambient_faces.faces[chosen], np.uint8))
-    starts = np.concatenate(([0], np.cumsum([len(each) for each in cells])))
-    return LedgerFaces(np.concatenate(cells), np.concatenate(faces), starts)
+def boundary_faces(shape: tuple[int, int, int], face: int) -> FaceSet:
+    """The faces at a side of the box, in the order of `boundary_cells`."""
+    cells = boundary_cells(shape, face)
+    return FaceSet(cells, np.full(len(cells), face, np.uint8), np.full(len(cells), face, np.int64))
 
 
 def boundary_cells(shape: tuple[int, int, int], face: int) -> np.ndarray:

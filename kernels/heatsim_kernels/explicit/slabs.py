@@ -21,7 +21,8 @@ from heatsim_kernels.field.window_source import WindowSource
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from heatsim_kernels.explicit.coefficients import AmbientFaces, StencilCoefficients
+    from heatsim_kernels.explicit.coefficients import StencilCoefficients
+    from heatsim_kernels.explicit.face_sets import FaceSet
 
 
 class Slab(NamedTuple):
@@ -151,15 +152,15 @@ def slab_boundary(values: np.ndarray, coefficients: StencilCoefficients, slab: S
     return np.concatenate(parts, axis=-1)
 
 
-def slab_ambient_faces(faces: AmbientFaces | None, slab: Slab) -> AmbientFaces | None:
+def slab_ambient_faces(faces: FaceSet | None, slab: Slab) -> FaceSet | None:
     """The ambient faces of the cells of a slab, whose heat it enters in the ledger."""
     if faces is None:
         return None
     plane = slab.cells[1] * slab.cells[2]
     z = faces.cells // plane
     mine = (z >= slab.first) & (z < slab.end)
-    cells = faces.cells[mine] - (slab.first - slab.below) * plane
-    return faces._replace(cells=cells, faces=faces.faces[mine], owners=faces.owners[mine])
+    found = faces.chosen(mine)
+    return found._replace(cells=found.cells - (slab.first - slab.below) * plane)
 
 
 def slab_windows(windows: tuple[WindowSource, ...], slab: Slab) -> Iterator[WindowSource]:

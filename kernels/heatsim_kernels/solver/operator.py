@@ -21,7 +21,7 @@ import numpy as np
 
 from heatsim_kernels.explicit.ambient_faces import AmbientFacePairs, ambient_face_pairs
 from heatsim_kernels.explicit.coefficients import StencilCoefficients
-from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.heat_ledger import boundary_faces
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,11 @@ def find_boundary_couplings(coefficients: StencilCoefficients) -> list[BoundaryC
 
 
 def _face(coefficients: StencilCoefficients, number: int) -> BoundaryCoupling:
-    cells = boundary_cells(coefficients.shape, number)
-    class_ids = (
-        np.zeros(cells.size, np.int64)
-        if coefficients.class_ids is None
-        else coefficients.class_ids.reshape(-1)[cells].astype(np.int64)
-    )
-    entries = np.arange(cells.size) if coefficients.boundary_per_cell else class_ids
-    return BoundaryCoupling(
-        number, cells, coefficients.conductances()[number][class_ids], coefficients.boundary_offsets[number] + entries
-    )
+    faces = boundary_faces(coefficients.shape, number)
+    classes = faces.classes(coefficients.class_ids)
+    entries = coefficients.boundary_offsets[number]
+    entries = entries + (np.arange(faces.cells.size) if coefficients.boundary_per_cell else classes)
+    return BoundaryCoupling(number, faces.cells, coefficients.conductances()[number][classes], entries)
 
 
 def _ambient(coefficients: StencilCoefficients, pairs: AmbientFacePairs, owner: int) -> BoundaryCoupling:

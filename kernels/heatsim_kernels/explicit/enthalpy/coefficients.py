@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from heatsim_kernels.explicit.coefficients import FACES, AmbientFaces, StencilCoefficients, table_rows
+from heatsim_kernels.explicit.coefficients import FACES, StencilCoefficients, table_rows
 from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables
 from heatsim_kernels.explicit.enthalpy.surface_balance import SURFACE_TERMS
+from heatsim_kernels.explicit.face_sets import FaceSet
 from heatsim_kernels.explicit.slabs import Slab, slab_boundary
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class GridLayout(NamedTuple):
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False
-    ambient_faces: AmbientFaces | None = None
+    ambient_faces: FaceSet | None = None
     uneven: tuple[bool, bool, bool] = (True, True, True)
 
 

@@ -24,7 +24,8 @@ import numpy as np
 from heatsim_kernels.explicit.coefficients import Forcing
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.explicit.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.explicit.heat_ledger import boundary_cells
+from heatsim_kernels.explicit.face_sets import SIDES, joined
+from heatsim_kernels.explicit.heat_ledger import boundary_faces
 
 TERMS = len(SURFACE_TERMS)
 FIXED_SLOPE = -2.0  # a of a boundary face whose temperature is given
@@ -48,9 +49,8 @@ class TangentFaces:
         self.coefficients, self.entries, self.stores_temperature = coefficients, entries, stores_temperature
         self.faces = np.searchsorted(starts, entries, side="right") - 1
         self.positions = entries - starts[self.faces]
-        beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
-        self.cells = beside[entries]
-        self.classes = _classes(coefficients, self.cells)
+        sides = joined([boundary_faces(coefficients.shape, face) for face in range(SIDES)], SIDES).chosen(entries)
+        self.cells, self.classes = sides.cells, sides.classes(coefficients.class_ids)
         own, other = (each[self.classes, self.faces] for each in (coefficients.own, coefficients.other))
         self.steepest = np.divide(own + other, own, out=np.zeros(entries.size), where=own > 0)  # 0: cells not solved
 
@@ -77,7 +77,7 @@ def values_of_potentials(
     found, starts = b.copy(), [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
     for face in np.flatnonzero(faces).tolist():
         part = slice(starts[face], starts[face + 1])
-        media = coefficients.material[_classes(coefficients, boundary_cells(coefficients.shape, face))]
+        media = coefficients.material[boundary_faces(coefficients.shape, face).classes(coefficients.class_ids)]
         values, given = b[:, part], a[:, part] == FIXED_SLOPE
         if given.all() and (values == values[:, :1]).all() and (media == media[0]).all():
             # An even face: one look-up a time serves all its cells.
@@ -86,12 +86,6 @@ def values_of_potentials(
             of = np.broadcast_to(media, given.shape)[given]
             found[:, part][given] = 2.0 * coefficients.tables.potential_at(0.5 * values[given], of)
     return found
-
-
-def _classes(coefficients: NonlinearCoefficients, cells: np.ndarray) -> np.ndarray:
-    """(n,) int64 the classes of some cells, flat indices (n,)."""
-    ids = coefficients.class_ids
-    return np.zeros(cells.size, np.int64) if ids is None else ids.reshape(-1)[cells].astype(np.int64)
 
 
 class SurfaceTangents(Protocol):

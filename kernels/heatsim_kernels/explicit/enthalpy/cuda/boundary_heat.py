@@ -22,7 +22,7 @@ from heatsim_kernels.explicit.enthalpy.cuda.cell import functions, item
 from heatsim_kernels.field.cuda.block_reduction import add, block_reduction
 
 if TYPE_CHECKING:
-    from heatsim_kernels.explicit.heat_ledger import LedgerFaces
+    from heatsim_kernels.explicit.face_sets import FaceSet
 
 END_BLOCKS = 2 if SIMULATED else 512  # of a face of z: many, because each waits for memory between its few rounds
 THREADS = 2 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
@@ -33,24 +33,24 @@ side = inlined(side_of)
 block_sum = block_reduction(add, THREADS)
 
 
-def parts_of(ledger: LedgerFaces, shape: tuple[int, int, int], sums: PlaneSums) -> np.ndarray:
+def parts_of(ledger: FaceSet, shape: tuple[int, int, int], sums: PlaneSums) -> np.ndarray:
     """(accounts * columns + 1,) where the entries of each block begin: those of a plane, or a part of a face of z."""
     plane, columns = shape[1] * shape[2], sums.columns
-    firsts = []
-    for account, (start, end) in enumerate(zip(ledger.starts[:-1].tolist(), ledger.starts[1:].tolist(), strict=True)):
+    firsts, starts = [], ledger.starts
+    for account, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
         if Z_FACES.start <= account < Z_FACES.stop:
             steps = np.arange(columns) * -(-plane // sums.end_blocks)
             firsts.append(start + np.minimum(steps, end - start))
         else:
             firsts.append(start + np.searchsorted(ledger.cells[start:end], np.arange(columns) * plane))
-    return np.concatenate((*firsts, ledger.starts[-1:])).astype(np.int64)
+    return np.concatenate((*firsts, starts[-1:])).astype(np.int64)
 
 
 def build(variant):
     """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, offsets, share,
     partial), on blocks (columns, accounts).
 
-    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundary`, whose sides are
+    cells, faces, starts: see `FaceSet`; parts: `parts_of` these. boundary: `KnownBoundary`, whose sides are
     written. a, b: of the boundary faces in this step, one a boundary cell; offsets: where each face
     starts in them. share: of the heat of the step, that is entered. partial: (accounts, columns) sums in J, added to.
     """
