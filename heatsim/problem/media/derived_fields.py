@@ -78,7 +78,7 @@ def _conductivity(
 def _resistances(materials: Materials, cell_classes: CellClasses, material: np.ndarray) -> list[np.ndarray | float]:
     """Resistance beyond each cell along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
     resistance = _contact(materials, material)
-    if cell_classes.ids is None or (cell_classes.slopes == 1.0).all():
+    if (cell_classes.slopes == 1.0).all():
         return resistance
     for axis in range(3):
         ids = np.moveaxis(cell_classes.ids, 2 - axis, -1)
@@ -134,12 +134,7 @@ def _through_surface(
     from heatsim_kernels.explicit.enthalpy.cpu.stepper import entering  # most runs have no use for the kernels there
 
     cells = boundary_cells(coefficients.shape, face)
-    class_ids = (
-        np.zeros(cells.size, np.intp)
-        if coefficients.class_ids is None
-        else coefficients.class_ids.reshape(-1)[cells].astype(np.intp)
-    )
-    return entering(coefficients, face, offset.reshape(-1)[cells], class_ids, values)
+    return entering(coefficients, face, offset.reshape(-1)[cells], coefficients.classes_of(cells), values)
 
 
 def heat_flux(

@@ -35,8 +35,7 @@ def ambient_face_pairs(coefficients: StencilCoefficients) -> AmbientFacePairs:
     axes, pair = 2 - faces // 2, np.arange(len(cells))
     at[axes, pair] = (at[axes, pair] + np.where(faces % 2, 1, -1)) % np.array(coefficients.shape)[axes]
     beyond = np.asarray(np.ravel_multi_index(tuple(at), coefficients.shape), np.int64)
-    class_ids = 0 if coefficients.class_ids is None else coefficients.class_ids.reshape(-1)[cells]
-    entries = faces * np.int64(coefficients.class_count) + class_ids
+    entries = faces * np.int64(coefficients.class_count) + coefficients.classes_of(cells)
     return AmbientFacePairs(cells, beyond, owners, entries, np.asarray(starts, np.int64))
 
 

@@ -79,11 +79,7 @@ def find_boundary_couplings(coefficients: StencilCoefficients) -> list[BoundaryC
 
 def _face(coefficients: StencilCoefficients, number: int) -> BoundaryCoupling:
     cells = boundary_cells(coefficients.shape, number)
-    class_ids = (
-        np.zeros(cells.size, np.int64)
-        if coefficients.class_ids is None
-        else coefficients.class_ids.reshape(-1)[cells].astype(np.int64)
-    )
+    class_ids = coefficients.classes_of(cells)
     entries = np.arange(cells.size) if coefficients.boundary_per_cell else class_ids
     return BoundaryCoupling(
         number, cells, coefficients.conductances()[number][class_ids], coefficients.boundary_offsets[number] + entries

@@ -50,7 +50,7 @@ class TangentFaces:
         self.positions = entries - starts[self.faces]
         beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
         self.cells = beside[entries]
-        self.classes = _classes(coefficients, self.cells)
+        self.classes = coefficients.classes_of(self.cells)
         own, other = (each[self.classes, self.faces] for each in (coefficients.own, coefficients.other))
         self.steepest = np.divide(own + other, own, out=np.zeros(entries.size), where=own > 0)  # 0: cells not solved
 
@@ -77,7 +77,7 @@ def values_of_potentials(
     found, starts = b.copy(), [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
     for face in np.flatnonzero(faces).tolist():
         part = slice(starts[face], starts[face + 1])
-        media = coefficients.material[_classes(coefficients, boundary_cells(coefficients.shape, face))]
+        media = coefficients.material[coefficients.classes_of(boundary_cells(coefficients.shape, face))]
         values, given = b[:, part], a[:, part] == FIXED_SLOPE
         if given.all() and (values == values[:, :1]).all() and (media == media[0]).all():
             # An even face: one look-up a time serves all its cells.
@@ -86,12 +86,6 @@ def values_of_potentials(
             of = np.broadcast_to(media, given.shape)[given]
             found[:, part][given] = 2.0 * coefficients.tables.potential_at(0.5 * values[given], of)
     return found
-
-
-def _classes(coefficients: NonlinearCoefficients, cells: np.ndarray) -> np.ndarray:
-    """(n,) int64 the classes of some cells, flat indices (n,)."""
-    ids = coefficients.class_ids
-    return np.zeros(cells.size, np.int64) if ids is None else ids.reshape(-1)[cells].astype(np.int64)
 
 
 class SurfaceTangents(Protocol):
