@@ -40,7 +40,6 @@ def coefficients_of(shape: Shape) -> StencilCoefficients:
         shape=shape,
         rates=np.full((1, 6), RATE),
         capacity=np.ones(1),
-        class_ids=None,
         periodic=(False, False, False),
         closed=(False, False, True, True, True, True),
     )

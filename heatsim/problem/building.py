@@ -306,7 +306,8 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     the coefficients'."""
     if not coefficients.boundary_per_cell:
         return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
-    beside = [boundary_faces(coefficients.shape, face).classes(zones.ids) for face in range(6)]
+    ids = np.broadcast_to(np.uint8(0), coefficients.shape) if zones.ids is None else zones.ids
+    beside = [boundary_faces(coefficients.shape, face).classes(ids) for face in range(6)]
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 

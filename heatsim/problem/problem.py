@@ -141,8 +141,8 @@ class Problem:
 
     def ambient_rises(self, time: float) -> np.ndarray | None:
         """(n,) how much warmer the prescribed cells of each class are at a time, s, than at t = 0, K; None where
-        ambients do not depend on time."""
-        if not self.ambients.moves:
+        ambients do not depend on time, or no cell is prescribed."""
+        if not (self.ambients.moves and self.coefficients.several):
             return None
         rises, solids = np.zeros(self.materials.capacity.size), self.materials.solids
         rises[solids : solids + self.materials.exchanging] = self.ambients.rises(self._until_end(np.array([time])))[0]
@@ -168,7 +168,7 @@ class Problem:
     @property
     def class_bytes(self) -> int:
         """Bytes that the classes of the cells take."""
-        return 0 if self.coefficients.class_ids is None else self.coefficients.class_ids.nbytes
+        return self.coefficients.class_ids.nbytes if self.coefficients.several else 0
 
     @property
     def whole_capacity(self) -> float:

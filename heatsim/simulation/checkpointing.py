@@ -117,9 +117,9 @@ def fingerprint(problem: Problem) -> str:
     tables = () if problem.tabulated is None else astuple(problem.tabulated.materials)
     digest.update(repr([problem.reference, *(each for each in tables if isinstance(each, float))]).encode())
     arrays = [each for each in tables if isinstance(each, np.ndarray)]
-    for array in (coefficients.rates, coefficients.capacity, coefficients.class_ids, *arrays):
-        if array is not None:
-            digest.update(np.ascontiguousarray(array).data)
+    classes = [coefficients.class_ids] if coefficients.several else []
+    for array in (coefficients.rates, coefficients.capacity, *classes, *arrays):
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

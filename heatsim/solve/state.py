@@ -73,10 +73,10 @@ class State:
         """The planes of the initial field, whose extents are kept."""
         coefficients, (low, high), start = self.problem.coefficients, self.extent_at_start, self._start
         solved, ids = coefficients.capacity > 0, coefficients.class_ids
-        free = ids is None or solved.all()
+        free = bool(solved.all())
 
         def measured(z: int, plane: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-            counted = plane if free or ids is None else plane[solved[ids[z]]]
+            counted = plane if free else plane[solved[ids[z]]]
             ends = float(counted.min(initial=np.inf)), float(counted.max(initial=-np.inf))
             return plane, *ends, ends[0] if free else float(plane.min())
 
@@ -145,14 +145,13 @@ class State:
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
         last = 2 - AXES.index(axis)
-        ids = self._class_ids
-        ids = None if ids is None else ids.take(index, axis=last)
+        ids = self._class_ids.take(index, axis=last)
         return self._absolute(self.field.plane(last, index), ids, self.problem.ambient_rises(self.time))
 
     def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
         offset, rises = self.field.cells(cells).astype(np.float64), self.problem.ambient_rises(self.time)
-        if rises is not None and self._class_ids is not None:
+        if rises is not None:
             offset += rises[self._class_ids.reshape(-1)[cells]]
         return np.asarray((offset * weights).sum(axis=1) + self.problem.reference)
 
@@ -161,7 +160,7 @@ class State:
         coefficients, low, high = self.problem.coefficients, np.inf, -np.inf
         solved = coefficients.capacity > 0
         for z, plane in enumerate(self.field.planes()):
-            free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
+            free = plane if solved.all() else plane[solved[coefficients.class_ids[z]]]
             low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
         return low + self.problem.reference, high + self.problem.reference
 
@@ -281,7 +280,7 @@ class State:
         return EnergyBalance(stored, sources, faces, ambients, moved)
 
     @property
-    def _class_ids(self) -> np.ndarray | None:
+    def _class_ids(self) -> np.ndarray:
         return self.problem.coefficients.class_ids
 
     def _whole(self, offset: np.ndarray, rises: np.ndarray | None, out: np.ndarray | None) -> np.ndarray:
@@ -290,12 +289,12 @@ class State:
 
         def fill(z: slice) -> None:
             np.add(offset[z], offset.dtype.type(self.problem.reference), out=found[z])
-            if rises is not None and ids is not None:
+            if rises is not None:
                 found[z] += rises.astype(offset.dtype)[ids[z]]
 
         for_each(fill, parts(found.shape), found.size)
         return found
 
-    def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:
+    def _absolute(self, offset: np.ndarray, class_ids: np.ndarray, rises: np.ndarray | None) -> np.ndarray:
         """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""
         return values_of(offset, self.problem.reference, class_ids, rises)

@@ -65,7 +65,7 @@ class Planted:
     def _spoil(self) -> None:
         saved = {name: np.array(values) for name, values in self._state.field.saved().items()}
         coefficients = self._state.problem.coefficients
-        ids = np.zeros(saved["stored"].size, int) if coefficients.class_ids is None else coefficients.class_ids.ravel()
+        ids = coefficients.class_ids.ravel()
         solved = np.flatnonzero(coefficients.capacity[ids] > 0)
         saved["stored"].reshape(-1)[self._chance.choice(solved)] = self._chance.choice(VALUES)
         self._state.field.restore(saved)

@@ -134,12 +134,11 @@ def terms_of_zones(
         owners = beyond[(faces, *at)].astype(np.int64) - solid
         cells = np.ravel_multi_index(tuple(at), zones.shape).astype(np.int64)
         ambient_faces = FaceSet(cells, faces.astype(np.uint8), SIDES + owners, SIDES + prescribed)
-    single_class = len(classes_of) == 1
     return StencilCoefficients(
         (zones.shape[0], zones.shape[1], zones.shape[2]),
         np.ascontiguousarray(classes_of[:, 1:]),
         np.where(of_zone < solid, capacity[of_zone], 0.0),
-        None if single_class else class_ids.reshape(zones.shape).astype(np.min_scalar_type(len(classes_of) - 1)),
+        class_ids.reshape(zones.shape).astype(np.min_scalar_type(len(classes_of) - 1)),
         periodic,
         tuple(bool(wraps) for wraps in np.repeat(periodic, 2)),
         per_cell,

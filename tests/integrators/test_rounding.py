@@ -21,7 +21,7 @@ def mean_exit_times(coefficients: StencilCoefficients, boundary_a: np.ndarray) -
     matrix = np.zeros((np.prod(shape), np.prod(shape)))
     for cell in np.ndindex(*shape):
         row = np.ravel_multi_index(cell, shape)
-        of = 0 if coefficients.class_ids is None else coefficients.class_ids[cell]
+        of = coefficients.class_ids[cell]
         for face, (axis, side) in enumerate(NEIGHBOURS):
             beyond, rate = list(cell), coefficients.rates[of, face]
             beyond[axis] += side

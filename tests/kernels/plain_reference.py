@@ -24,7 +24,7 @@ class Face(NamedTuple):
 
 
 def class_map(coefficients: StencilCoefficients) -> np.ndarray:
-    return np.zeros(coefficients.shape, int) if coefficients.class_ids is None else coefficients.class_ids.astype(int)
+    return coefficients.class_ids.astype(int)
 
 
 def is_prescribed(coefficients: StencilCoefficients) -> np.ndarray:

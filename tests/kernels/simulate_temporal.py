@@ -161,7 +161,7 @@ def swept(trial: TemporalTrial, traced: bool) -> dict[str, np.ndarray]:
     structure = structure._replace(uneven=trial.uneven, layered=of_planes is not None)
     structure = structure.with_room_for(coefficients.class_count)
     cell_classes = TemporalCellClasses(
-        on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
+        on_device(coefficients.class_ids.ravel()),
         coefficients.rates,
         of_planes,
     )
@@ -210,7 +210,6 @@ def kinds_of_turns() -> dict[str, np.ndarray]:
     """Classes of materials in blocks and their rates, x and y of the tiles of a plan, and the kinds of turns of a march
     through each, for an axis z with two ends and for one that is periodic."""
     coefficients = random_case((19, 12, 13), MATERIALS._replace(block=(8, 6, 5)), seed=2).coefficients
-    assert coefficients.class_ids is not None
     classes, columns = coefficients.class_ids, corners(SMALL, coefficients.shape, (False, False, False))
     of_cells = TemporalCellClasses(on_device(classes.ravel()), coefficients.rates)
     laid_out, rates = lay_out_classes(of_cells, SMALL, classes.shape, columns), on_device(coefficients.rates.ravel())

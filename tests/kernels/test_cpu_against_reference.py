@@ -77,7 +77,6 @@ def test_steps_agree_with_a_plain_reference_on_random_problems(
 def test_classes_may_be_counted_in_four_bytes() -> None:
     """`FEATURES` has problems with one byte and with two."""
     case = random_case((6, 11, 40), FEATURES["more than 256 kinds"], rows=2, seed=4)
-    assert case.coefficients.class_ids is not None
     assert case.coefficients.class_ids.dtype == np.uint16
     class_ids = case.coefficients.class_ids.astype(np.uint32)
     assert_agrees_with_reference(

@@ -110,7 +110,7 @@ def test_rows_of_the_same_classes_share_a_pattern(monkeypatch: pytest.MonkeyPatc
     rng, short = np.random.default_rng(2), np.zeros(64, np.uint8)
     often, seldom = rng.integers(1, 5, (2, 64)).astype(np.uint8)
     rows = np.array([short, often, seldom, often, short, often])
-    coefficients: Any = SimpleNamespace(class_ids=rows.reshape(2, 3, 64), shape=(2, 3, 64))
+    coefficients: Any = SimpleNamespace(class_ids=rows.reshape(2, 3, 64), several=True, shape=(2, 3, 64))
     found = class_runs.find_row_patterns(coefficients, class_runs.find_class_runs(coefficients))
     assert found is not None
     assert found.of_rows.tolist() == [-1, 0, 1, 0, -1, 0]

@@ -60,7 +60,6 @@ def test_a_gpu_gives_the_bits_of_the_cpu(movement: str, dtype: type) -> None:
 @pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_kinds_may_be_integers_of_any_width(movement: str) -> None:
     case = case_of("materials", (19, 66, 132), (False, True, False), False)
-    assert case.coefficients.class_ids is not None
     for integer, dtype in product(("uint8", "uint16", "uint32"), FLOATS):
         coefficients = replace(case.coefficients, class_ids=case.coefficients.class_ids.astype(integer))
         assert coefficients.class_count <= 256

@@ -38,7 +38,7 @@ def terms_of(
         rates.append(2 * k * beyond / (k + beyond) * np.prod(size) / size[face // 2] ** 2 / capacity)
     spread_over_cells, class_ids = unique_rows(np.reshape(rates, (6, -1)).T)
     count = len(spread_over_cells)
-    several = class_ids.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
+    several = class_ids.reshape(k.shape).astype(np.min_scalar_type(count - 1))
     closed = tuple(np.repeat(periodic, 2).tolist())
     return StencilCoefficients((nz, ny, nx), spread_over_cells, np.full(count, capacity), several, periodic, closed)
 

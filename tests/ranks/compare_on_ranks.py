@@ -94,7 +94,7 @@ class RanksCase(NamedTuple):
         if self.kernel != "cpu":
             steppers: Any = NONLINEAR_STEPPERS if self.features in NONLINEAR else STEPPERS
             # Over ranks the losses of several classes are summed by plane, which `temporal` does not do.
-            apart = self.kernel == "temporal" and coefficients.losses is not None and coefficients.class_ids is not None
+            apart = self.kernel == "temporal" and coefficients.losses is not None and coefficients.several
             return steppers["register" if apart else self.kernel](coefficients, np.dtype(self.dtype))
         make: Any = make_stepper if self.features in NONLINEAR else CpuStepper
         return make(coefficients, np.dtype(self.dtype), self.fused)

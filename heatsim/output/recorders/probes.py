@@ -108,9 +108,7 @@ def _boundary_places(problem: Problem, face: int, cells: np.ndarray) -> np.ndarr
         z, y, x = np.unravel_index(cells, coefficients.shape)
         rows, columns = ((z, y), (z, x), (y, x))[face // 2]
         return np.asarray(start + rows * coefficients.shape[(1, 2, 2)[face // 2]] + columns)
-    if coefficients.class_ids is None:
-        return np.full(cells.shape, start)
-    return np.asarray(start + coefficients.class_ids.reshape(-1)[cells].astype(np.intp))
+    return np.asarray(start + coefficients.classes_of(cells))
 
 
 # Where a probe reads the temperature of a point: cells and their weights.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.explicit import cell_classes as cells
+from heatsim_kernels.explicit.coefficients import ONE_CLASS
 from heatsim_kernels.explicit.enthalpy.coefficients import FaceResistances
 from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
 
@@ -27,13 +28,13 @@ SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their f
 
 @dataclass(frozen=True)
 class CellClasses:
-    """ids: (nz, ny, nx), or None for a single class. Of each cell class: its zone, the materials beyond its six faces
+    """ids: (nz, ny, nx), or ONE_CLASS. Of each cell class: its zone, the materials beyond its six faces
     (its own beyond a boundary face), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell,
     number of cells, its faces, and factors on their film resistances (n, 6). ambient_faces: the faces between solids
     and
     ambients."""
 
-    ids: np.ndarray | None
+    ids: np.ndarray
     zone: np.ndarray
     beyond: np.ndarray
     rates: np.ndarray
@@ -61,7 +62,7 @@ def make_cell_classes(
     x, y, z = (places.labels for places in along)
     if alike:  # no kernel is loaded for that, which takes half a second
         members = np.array([[0, *6 * zones.materials, 0, 0, 0]], np.int32)
-        found = cells.ClassifiedCells(None, members, np.array([grid.cells]))
+        found = cells.ClassifiedCells(ONE_CLASS, members, np.array([grid.cells]))
     else:
         found = cells.classify_cells(ids, material[of_zone], (x, y, z), periodic)
     zone, beyond = of_zone[found.members[:, cells.OWN]], found.members[:, cells.BESIDE]
@@ -105,9 +106,9 @@ def _split(ids: np.ndarray, zones: Zones, slopes: AreaFactors | None) -> tuple[n
     return ids, np.append(np.arange(count), different[:, 0]), factors
 
 
-def _ambient_faces(ids: np.ndarray | None, at_ambient: np.ndarray, owner: np.ndarray, count: int) -> FaceSet | None:
+def _ambient_faces(ids: np.ndarray, at_ambient: np.ndarray, owner: np.ndarray, count: int) -> FaceSet | None:
     """The faces of cells whose class is `at_ambient` (n, 6) there, the ambients beyond being `owner` (n, 6)."""
-    if ids is None or not at_ambient.any():
+    if not at_ambient.any():
         return None
     flat = ids.reshape(-1)
     found = [np.flatnonzero(at_ambient[:, face][flat]) for face in range(6)]

@@ -78,7 +78,7 @@ def _conductivity(
 def _resistances(materials: Materials, cell_classes: CellClasses, material: np.ndarray) -> list[np.ndarray | float]:
     """Resistance beyond each cell along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
     resistance = _contact(materials, material)
-    if cell_classes.ids is None or (cell_classes.slopes == 1.0).all():
+    if (cell_classes.slopes == 1.0).all():
         return resistance
     for axis in range(3):
         ids = np.moveaxis(cell_classes.ids, 2 - axis, -1)

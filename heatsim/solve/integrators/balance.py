@@ -72,9 +72,10 @@ class Balance:
         self._ways = self._assembly.boundary_heat
         self._still: BalanceInputs | None = None
         self._sources: tuple[Values, float] | None = None
-        uniform = coefficients.class_ids is None
         self.capacity: Values = (
-            float(coefficients.capacity[0]) if uniform else self._assembly.spread_over_cells(coefficients.capacity)
+            self._assembly.spread_over_cells(coefficients.capacity)
+            if coefficients.several
+            else float(coefficients.capacity[0])
         )
         prescribed = not coefficients.capacity.all()
         self._solved: Values = (

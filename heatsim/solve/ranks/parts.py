@@ -153,8 +153,7 @@ class Part:
         self, snapshot: Path, name: str, compression: Compression, reference: float, rises: np.ndarray | None
     ) -> list[WrittenSlab] | None:
         """Have each rank write the values of its planes to a file, beside the snapshot that refers to it."""
-        class_ids = None if self._class_ids is None else self._class_ids[self._own]
-        values = values_of(self._field.host()[self._own], reference, class_ids, rises)
+        values = values_of(self._field.host()[self._own], reference, self._class_ids[self._own], rises)
         path, written = slab_path(snapshot, self._links.rank), WrittenSlab(bool(np.isfinite(values).all()), None)
         if written.finite:
             try:

@@ -260,8 +260,6 @@ def _on_the_face(problem: Problem, values: np.ndarray, face: int) -> np.ndarray:
     shape[axis] = 1
     if coefficients.boundary_per_cell:
         return values.reshape(shape)
-    if coefficients.class_ids is None:
-        return values.reshape(1, 1, 1)
     return np.asarray(values[np.take(coefficients.class_ids, [-1 if face % 2 else 0], axis)])
 
 

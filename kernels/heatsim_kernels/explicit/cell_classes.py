@@ -28,11 +28,11 @@ _BELOW, _ABOVE = np.int64(-1), np.int64(1)
 
 
 class ClassifiedCells(NamedTuple):
-    """cells: (nz, ny, nx), the class of each cell, of the smallest unsigned type; None where there is one class.
+    """cells: (nz, ny, nx), the class of each cell, of the smallest unsigned type.
     members: (n, 10) int32, for each class its zone; the materials of its neighbours beyond x_min, x_max, y_min, ...,
     its own beyond a boundary; and its labels along x, y, z. counts: (n,) cells of each class."""
 
-    cells: np.ndarray | None
+    cells: np.ndarray
     members: np.ndarray
     counts: np.ndarray
 
@@ -77,7 +77,9 @@ def classify_cells(
             return np.bincount(table, met, len(members))
 
         counts = sum(threads.map(renumber, range(len(slabs))))
-    return ClassifiedCells(cells if len(members) > 1 else None, members, np.asarray(counts, np.int64))
+    if len(members) == 1:
+        cells = np.broadcast_to(dtype.type(0), zones.shape)  # takes no memory
+    return ClassifiedCells(cells, members, np.asarray(counts, np.int64))
 
 
 def numbers_in(cells: np.ndarray, count: int) -> np.ndarray:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
 
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+ONE_CLASS = np.zeros((1, 1, 1), np.uint8)  # class_ids where there is a single class
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class StencilCoefficients:
         cell; at a face of the box that with which the ghost beyond is exchanged. 0 where nothing passes.
     capacity: (n,) heat capacity of one cell of each class, J/K; 0 for cells that are not solved, whose rates are
         all 0: they are prescribed at their temperature, while the cells beside them have a rate of exchange with them.
-    class_ids: (nz, ny, nx) uint8, uint16 or uint32, or None where there is a single class.
+    class_ids: (nz, ny, nx) uint8, uint16 or uint32, or ONE_CLASS, which becomes a view that takes no memory.
     periodic: for axes x, y, z, whether the index wraps.
     closed: for the six FACES, whether no heat passes at any time (insulated or periodic).
     boundary_per_cell: whether boundary values come one a boundary cell (FACES one after another, each in C order of its
@@ -50,7 +51,7 @@ class StencilCoefficients:
     shape: tuple[int, int, int]
     rates: np.ndarray
     capacity: np.ndarray
-    class_ids: np.ndarray | None = None
+    class_ids: np.ndarray = field(default_factory=lambda: ONE_CLASS)
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False
@@ -58,10 +59,29 @@ class StencilCoefficients:
     uneven: tuple[bool, bool, bool] = (True, True, True)
     losses: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        if self.class_ids.shape != self.shape:
+            object.__setattr__(self, "class_ids", np.broadcast_to(self.class_ids, self.shape))
+
     @property
     def class_count(self) -> int:
         """Number of cell classes, n."""
         return len(self.capacity)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one cell class. Where there is one, nothing looks the class of a cell up."""
+        return self.class_count > 1
+
+    @property
+    def classes_to_look_up(self) -> np.ndarray | None:
+        """The class of each cell, flat, as kernels take them; None where there is a single class."""
+        return self.class_ids.reshape(-1) if self.several else None
+
+    def classes_of(self, cells: np.ndarray) -> np.ndarray:
+        """(m,) int64 the classes of some cells, flat indices (m,)."""
+        ids = self.classes_to_look_up
+        return np.zeros(cells.size, np.int64) if ids is None else ids[cells].astype(np.int64)
 
     @property
     def uniform(self) -> bool:
@@ -118,20 +138,18 @@ class StencilCoefficients:
     def spread_over_cells(self, values: np.ndarray) -> np.ndarray:
         """Values (n,) of the cell classes, spread over the cells: (nz, ny, nx), or (1, 1, 1) where there is a single
         class."""
-        return values.reshape(1, 1, 1) if self.class_ids is None else values[self.class_ids]
+        return values[self.class_ids] if self.several else values.reshape(1, 1, 1)
 
     def boundary_classes(self) -> np.ndarray:
-        """The classes of the cells beside the boundary faces, FACES one after another, each in C order of its two axes;
-        of one element where there is a single class."""
+        """The classes of the cells beside the boundary faces, FACES one after another, each in C order of its two
+        axes."""
         ids = self.class_ids
-        if ids is None:
-            return np.zeros(1, np.uint8)
         return np.concatenate([np.take(ids, end, axis).reshape(-1) for axis in (2, 1, 0) for end in (0, -1)])
 
     @cached_property
     def classes_of_planes(self) -> np.ndarray | None:
         """(nz,) the class of all cells in each plane normal to z; None where a plane has several, or all have one."""
-        if self.class_ids is None or not all((plane == plane[0, 0]).all() for plane in self.class_ids):
+        if not (self.several and all((plane == plane[0, 0]).all() for plane in self.class_ids)):
             return None
         return self.class_ids[:, 0, 0].copy()
 
@@ -139,7 +157,7 @@ class StencilCoefficients:
     def classes_by_plane(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For axes x, y, z (planes, n) bool: which cell classes are in each plane normal to it."""
         nz, ny, nx = self.shape
-        if self.class_ids is None:
+        if not self.several:
             return np.ones((nx, 1), bool), np.ones((ny, 1), bool), np.ones((nz, 1), bool)
         of_x, of_y, of_z = (np.zeros((along, self.class_count), bool) for along in (nx, ny, nz))
         columns, rows = np.arange(nx), np.arange(ny)[:, None]
@@ -153,7 +171,7 @@ class StencilCoefficients:
         return replace(
             self,
             shape=slab.shape,
-            class_ids=None if self.class_ids is None else np.ascontiguousarray(self.class_ids[slab.planes]),
+            class_ids=self.class_ids[slab.planes] if self.several else ONE_CLASS,
             periodic=(*self.periodic[:2], False),
             closed=closed,
             ambient_faces=slab_ambient_faces(self.ambient_faces, slab),

@@ -34,13 +34,11 @@ class FaceSet(NamedTuple):
         cells, faces, accounts = (values[which] for values in self[:3])
         return self._replace(cells=cells, faces=faces, accounts=accounts)
 
-    def classes(self, class_ids: np.ndarray | None) -> np.ndarray:
-        """(n,) the class of the cell of each face; class_ids: those of all cells, None where there is a single one."""
-        if class_ids is None:
-            return np.zeros(len(self.cells), np.int64)
+    def classes(self, class_ids: np.ndarray) -> np.ndarray:
+        """(n,) the class of the cell of each face; class_ids: those of all cells."""
         return np.asarray(class_ids.reshape(-1)[self.cells], np.int64)
 
-    def values(self, table: np.ndarray, class_ids: np.ndarray | None) -> np.ndarray:
+    def values(self, table: np.ndarray, class_ids: np.ndarray) -> np.ndarray:
         """(n,) what a table (classes, 6) of faces has for each: a conductance, say."""
         return np.asarray(table[self.classes(class_ids), self.faces])
 

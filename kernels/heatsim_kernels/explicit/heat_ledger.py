@@ -56,8 +56,7 @@ class LossesOfOneClass:
         cls, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None
     ) -> LossesOfOneClass | None:
         """Those of a problem, or of a slab of it; None if it has several cell classes or no losses."""
-        alone = coefficients.class_ids is None and coefficients.losses is not None
-        return cls(coefficients, dtype, links) if alone else None
+        return None if coefficients.several or coefficients.losses is None else cls(coefficients, dtype, links)
 
     def share(self, dt: float) -> float:
         """The share of its heat that the field loses in a step of `dt` s, as kernels round it."""

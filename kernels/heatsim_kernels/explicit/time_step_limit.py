@@ -47,14 +47,11 @@ def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, pla
     _, ny, nx = coefficients.shape
     if coefficients.boundary_per_cell and any(each.lower or each.upper for each in places):
         z, y, x = np.ogrid[box]
-        classes = np.zeros((1, 1, 1), np.uint8) if coefficients.class_ids is None else coefficients.class_ids[box]
+        classes = coefficients.class_ids[box]
         at = z * ny + y, z * nx + x, y * nx + x
     else:
-        classes = (
-            np.zeros(1, np.int64)
-            if coefficients.class_ids is None
-            else numbers_in(coefficients.class_ids[box], coefficients.class_count)
-        )
+        several = coefficients.several
+        classes = numbers_in(coefficients.class_ids[box], coefficients.class_count) if several else np.zeros(1, int)
         at = classes, classes, classes
     total = np.zeros(1)
     for axis, (beside, entries) in enumerate(zip(places[::-1], at, strict=True)):

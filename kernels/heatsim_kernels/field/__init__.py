@@ -38,17 +38,19 @@ class FieldCells(Protocol):
         """(n,) heat capacity of one cell of each class, J/K."""
 
     @property
-    def class_ids(self) -> np.ndarray | None:
-        """(nz, ny, nx) class of each cell, or None where there is a single class."""
+    def class_ids(self) -> np.ndarray:
+        """(nz, ny, nx) class of each cell."""
+
+    @property
+    def classes_to_look_up(self) -> np.ndarray | None:
+        """The same, flat; None where there is a single class."""
 
 
-def values_of(
-    offsets: np.ndarray, reference: float, class_ids: np.ndarray | None, rises: np.ndarray | None
-) -> np.ndarray:
+def values_of(offsets: np.ndarray, reference: float, class_ids: np.ndarray, rises: np.ndarray | None) -> np.ndarray:
     """Values in a fresh array, from offsets from a reference, in their precision. rises: what the cells of each class
     are above these, if some are; class_ids: of these cells."""
     values = np.asarray(offsets + offsets.dtype.type(reference))
-    if rises is not None and class_ids is not None:
+    if rises is not None:
         values += rises.astype(offsets.dtype)[class_ids]
     return values
 

@@ -32,7 +32,7 @@ class Assembly:
 
     def __init__(self, coefficients: StencilCoefficients, kernels: MultigridKernels = operations) -> None:
         self.coefficients, self._kernels = coefficients, kernels
-        self._class_ids = None if coefficients.class_ids is None else kernels.put(coefficients.class_ids)
+        self._class_ids = kernels.put(coefficients.class_ids) if coefficients.several else None
         found = find_boundary_couplings(coefficients)
         self.numbers = [coupling.number for coupling in found]
         self.boundary_heat = kernels.BoundaryHeat(found)
@@ -74,9 +74,9 @@ class Assembly:
         coefficients = self.coefficients
         at = tuple(slice(first, first + n) for first, n in zip(window.corner, window.rates.shape, strict=True))
         return (
-            coefficients.capacity.reshape(1, 1, 1)
-            if coefficients.class_ids is None
-            else coefficients.capacity[coefficients.class_ids[at]]
+            coefficients.capacity[coefficients.class_ids[at]]
+            if coefficients.several
+            else coefficients.capacity.reshape(1, 1, 1)
         )
 
     def _faces_along(self, axis: int, dtype: Any) -> Any:

@@ -199,7 +199,7 @@ def reference_steps(case: StencilCase, dt: float) -> tuple[np.ndarray, np.ndarra
     Beyond a boundary face the neighbour is T + (a*T + b), or the cell at the other end of a periodic axis.
     """
     given, forcing, field, entered = case.coefficients, case.forcing, case.field.astype(np.float64), np.zeros(6)
-    ids = np.zeros(given.shape, np.intp) if given.class_ids is None else given.class_ids.astype(np.intp)
+    ids = given.class_ids.astype(np.intp)
     ends = [(*[slice(None)] * (2 - face // 2), (slice(0, 1), slice(-1, None))[face % 2]) for face in range(6)]
     for step in range(case.steps):
 

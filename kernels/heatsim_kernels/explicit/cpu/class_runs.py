@@ -49,7 +49,7 @@ class ClassRuns(NamedTuple):
 
 def find_class_runs(coefficients: StencilCoefficients) -> ClassRuns:
     """The runs of all rows, numbered z ny + y; all None where there is a single cell class."""
-    if coefficients.class_ids is None:
+    if not coefficients.several:
         return ClassRuns(None, None, None, None, None, None)
     rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
     step = max(1, CELLS_AT_ONCE // rows.shape[1])
@@ -87,7 +87,7 @@ class RowPatterns(NamedTuple):
 def find_row_patterns(coefficients: StencilCoefficients, runs: ClassRuns) -> RowPatterns | None:
     """The patterns of the rows that are cut often, those of most rows first, up to MAX_PATTERN_CELLS cells of them all;
     none of fewer than LEAST_ROWS. None where there is a single cell class."""
-    if coefficients.class_ids is None:
+    if not coefficients.several:
         return None
     rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
     chosen = np.flatnonzero(_cells_apart(runs) > rows.shape[1] // CELLS_A_CUT)

@@ -168,9 +168,6 @@ class CpuStepper:
         cells = int(np.prod(coefficients.shape))
         self._kernel = kernel or LinearPass(coefficients, self.dtype)
         self.field = self._kernel.make_field()
-        self._class_ids = (
-            None if coefficients.class_ids is None else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
-        )
         self._runs = find_class_runs(coefficients)
         self._patterns = None if self._kernel.uniform else find_row_patterns(coefficients, self._runs)
         self._threads = threads_for(cells)
@@ -421,7 +418,7 @@ class CpuStepper:
         if given.losses is not None:
             losses = (dt * given.losses).astype(self.dtype)
         heat = None if losses is None else losses.astype(np.float64) * given.capacity
-        of_classes = table, self._kernel.paired, self._class_ids, *self._runs, given.class_count, losses, heat
+        of_classes = table, self._kernel.paired, given.classes_to_look_up, *self._runs, given.class_count, losses, heat
         of_rows, columns = None, None
         if self._patterns is not None:
             of_rows, columns = self._patterns.of_rows, rates[self._patterns.classes].swapaxes(1, 2).reshape(-1)

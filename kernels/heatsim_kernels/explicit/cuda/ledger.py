@@ -120,7 +120,7 @@ class CudaLedger(HeatAccounts):
         by_plane = PlaneSums.of(coefficients.shape, blocks_for(ny * nx), links)
         self._parts_of_plane = field.parts // nz
         self._held = CudaHeldHeat(field, by_plane)
-        self._carries = coefficients.losses is not None and coefficients.class_ids is None
+        self._carries = coefficients.losses is not None and not coefficients.several
         self._first_summed = self._held.accounts.shape[0] if self._carries else 0
         super().__init__(coefficients, by_plane, self._first_summed + max(field.parts, FUSED_BLOCKS))
         self._planes, self._plane = coefficients.shape[0], np.uint64(ny * nx)

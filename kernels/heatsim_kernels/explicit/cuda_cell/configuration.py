@@ -70,7 +70,7 @@ class StencilConfiguration(NamedTuple):
         return cls(
             np.dtype(dtype).name,
             coefficients.uniform,
-            "" if coefficients.class_ids is None else coefficients.class_ids.dtype.name,
+            coefficients.class_ids.dtype.name if coefficients.several else "",
             forcing.heat_table is not None,
             forcing.heat_field is not None,
             coefficients.boundary_per_cell,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from heatsim_kernels.explicit.coefficients import FACES, StencilCoefficients, table_rows
+from heatsim_kernels.explicit.coefficients import FACES, ONE_CLASS, StencilCoefficients, table_rows
 from heatsim_kernels.explicit.enthalpy.lookup_tables import EnthalpyTables
 from heatsim_kernels.explicit.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.explicit.face_sets import FaceSet
@@ -97,7 +97,7 @@ class GridLayout(NamedTuple):
     """The fields of `StencilCoefficients` by these names: what the cells are, not what passes between them."""
 
     shape: tuple[int, int, int]
-    class_ids: np.ndarray | None = None
+    class_ids: np.ndarray = ONE_CLASS
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False

@@ -39,7 +39,7 @@ def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype
 def is_uniform(coefficients: NonlinearCoefficients) -> bool:
     """Whether one rate serves both faces of an axis, in all cells."""
     return (
-        coefficients.class_ids is None
+        not coefficients.several
         and coefficients.uniform
         and bool(np.all(coefficients.links[0, ::2] == coefficients.links[0, 1::2]))
     )
@@ -97,12 +97,8 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
         coefficients.links.reshape(-1),
         face_numbers(coefficients, dt, dtype).reshape(-1),
     )
-    class_ids = (
-        np.zeros(1, np.uint8)
-        if coefficients.class_ids is None
-        else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
-    )
-    several = coefficients.class_ids is not None
+    several = coefficients.several
+    class_ids = coefficients.class_ids.reshape(-1) if several else np.zeros(1, np.uint8)
     flags = int(is_uniform(coefficients)), int(is_paired(coefficients)), int(several)
     pieces, places = piece_numbers(coefficients.tables, dtype)
     numbers = (*numbers_of(dtype), pieces, *places, *faces, *flags, class_ids)

@@ -40,14 +40,12 @@ class EnthalpyTemperatures:
 
     def plane(self, state: np.ndarray, axis: int, index: int, dtype: np.dtype) -> np.ndarray:
         """The offsets of one plane."""
-        class_ids = self._coefficients.class_ids
-        material = self._coefficients.material[0 if class_ids is None else class_ids.take(index, axis)]
+        material = self._coefficients.material[self._coefficients.class_ids.take(index, axis)]
         return self._tables.temperature(state, material).astype(dtype)
 
     def cells(self, state: np.ndarray, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """The offsets of some cells."""
-        class_ids = self._coefficients.class_ids
-        material = self._coefficients.material[0 if class_ids is None else class_ids.reshape(-1)[indices]]
+        material = self._coefficients.material[self._coefficients.classes_of(indices)]
         return self._tables.temperature(state, material).astype(dtype)
 
     def melted_fraction(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -67,8 +65,8 @@ class EnthalpyTemperatures:
 
     def _material(self, z: int) -> np.ndarray:
         """The material of each cell of a plane, or of all."""
-        class_ids = self._coefficients.class_ids
-        return np.asarray(self._coefficients.material[0 if class_ids is None else class_ids[z]])
+        coefficients = self._coefficients
+        return np.asarray(coefficients.material[coefficients.class_ids[z] if coefficients.several else 0])
 
     def _check_range(self, offsets: np.ndarray, material: np.ndarray) -> None:
         """Note how far each material of a plane has left its range."""

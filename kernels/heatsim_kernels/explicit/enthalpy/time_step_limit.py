@@ -30,7 +30,7 @@ def stable_step(coefficients: NonlinearCoefficients, forcing: NonlinearForcing) 
     with limited(threads_for(int(np.prod(coefficients.shape)))):
         fastest = _fastest_rate(
             EnthalpyBox(*map(int, (*coefficients.shape, *coefficients.periodic))),
-            None if coefficients.class_ids is None else coefficients.class_ids.reshape(-1),
+            coefficients.classes_to_look_up,
             _inside(coefficients),
             conductance,
             resistance,
@@ -80,7 +80,7 @@ def _coefficients(coefficients: NonlinearCoefficients, forcing: NonlinearForcing
 
 
 @parallel_jit
-def _fastest_rate(box, class_ids, inside, gain, resistance, coefficient, offsets, closed, per_cell):
+def _fastest_rate(box, classes, inside, gain, resistance, coefficient, offsets, closed, per_cell):
     """The largest sum of rates over the cells, 1/s."""
     fastest = np.zeros(box.nz)
     for index in prange(box.nz):
@@ -89,8 +89,8 @@ def _fastest_rate(box, class_ids, inside, gain, resistance, coefficient, offsets
         for y in range(box.ny):
             for x in range(box.nx):
                 cell_class = np.int64(0)
-                if class_ids is not None:
-                    cell_class = np.int64(class_ids[(z * box.ny + y) * box.nx + x])
+                if classes is not None:
+                    cell_class = np.int64(classes[(z * box.ny + y) * box.nx + x])
                 cell = cell_class, inside[cell_class], gain[cell_class], resistance[cell_class]
                 total = _axis_rate(x, box.nx, box.wrap_x, 0, z * box.ny + y, *cell, *boundary)
                 total += _axis_rate(y, box.ny, box.wrap_y, 2, z * box.nx + x, *cell, *boundary)

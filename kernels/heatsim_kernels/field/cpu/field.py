@@ -20,8 +20,7 @@ class CpuField(StoredField[np.ndarray]):
     device = "cpu"
 
     def _keep(self, cells: FieldCells) -> None:
-        self._capacity = cells.capacity
-        self._class_ids = None if cells.class_ids is None else np.ascontiguousarray(cells.class_ids)
+        self._capacity, self._classes = cells.capacity, cells.classes_to_look_up
 
     def host(self) -> np.ndarray:
         """The offsets: see `Field`."""
@@ -69,11 +68,11 @@ class CpuField(StoredField[np.ndarray]):
 
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
-        return weighted_sum(self.state(), self._capacity, self._class_ids)
+        return weighted_sum(self.state(), self._capacity, self._classes)
 
     def stored_parts(self) -> np.ndarray:
         """Return (nz, ny) the heat of each row, J."""
-        return row_sums(self.state(), self._capacity, self._class_ids)
+        return row_sums(self.state(), self._capacity, self._classes)
 
     @staticmethod
     def sum_of_parts(parts: np.ndarray) -> float:

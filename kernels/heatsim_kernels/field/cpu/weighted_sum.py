@@ -10,21 +10,21 @@ import numpy as np
 from numba import prange
 
 from heatsim_kernels.device.cpu.compilation import inlined, inlined_sum, parallel_jit
-from heatsim_kernels.device.cpu.pointers import load, pointer, row_pointer
+from heatsim_kernels.device.cpu.pointers import load, pointer, row_pointer, shifted
 from heatsim_kernels.device.cpu.threads import limited, threads_for
 
 BLOCKS = 256
 
 
-def weighted_sum(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None) -> float:
-    """Sum over the cells of weights[class] * value; `class_ids` (nz, ny, nx), or None where weights[0] serves all."""
-    return float(_sums(field, weights, class_ids, min(BLOCKS, field.shape[0] * field.shape[1])).sum())
+def weighted_sum(field: np.ndarray, weights: np.ndarray, classes: np.ndarray | None) -> float:
+    """Sum over the cells of weights[class] * value; classes: of the cells, or None where weights[0] serves all."""
+    return float(_sums(field, weights, classes, min(BLOCKS, field.shape[0] * field.shape[1])).sum())
 
 
-def row_sums(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None) -> np.ndarray:
+def row_sums(field: np.ndarray, weights: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """(nz, ny) sums of weights[class] * value over the cells of each row."""
     nz, ny, _ = field.shape
-    return _sums(field, weights, class_ids, nz * ny).reshape(nz, ny)
+    return _sums(field, weights, classes, nz * ny).reshape(nz, ny)
 
 
 def sum_of_rows(rows: np.ndarray) -> float:
@@ -35,34 +35,34 @@ def sum_of_rows(rows: np.ndarray) -> float:
     return float(np.array([np.cumsum(flat[first:end])[-1] for first, end in parts]).sum())
 
 
-def _sums(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None, count: int) -> np.ndarray:
+def _sums(field: np.ndarray, weights: np.ndarray, classes: np.ndarray | None, count: int) -> np.ndarray:
     """(count,) sums over as many blocks of rows."""
     rows, blocks = field.reshape(-1, field.shape[2]), np.zeros(count)
     with limited(threads_for(field.size)):
-        _block_sums(rows, None if class_ids is None else class_ids.reshape(rows.shape), weights, blocks)
+        _block_sums(rows, classes, weights, blocks)
     return blocks
 
 
 @parallel_jit
-def _block_sums(rows, class_ids, weights, blocks):
+def _block_sums(rows, classes, weights, blocks):
     """blocks (m,): sum of the m-th part of the rows."""
-    count = blocks.size
+    count, n = blocks.size, rows.shape[1]
     for block in prange(count):
         for index in range(block * rows.shape[0] // count, (block + 1) * rows.shape[0] // count):
             row = np.int64(index)  # prange counts in unsigned numbers
-            blocks[block] += _sum(row_pointer(rows, row), row_pointer(class_ids, row), pointer(weights), rows.shape[1])
+            blocks[block] += _sum(row_pointer(rows, row), shifted(pointer(classes), row * n), pointer(weights), n)
 
 
 @inlined_sum
-def _sum(row, class_ids, weights, n):
+def _sum(row, classes, weights, n):
     total = 0.0
     for x in range(n):
-        total += _weight(class_ids, weights, x) * np.float64(load(row, x))
+        total += _weight(classes, weights, x) * np.float64(load(row, x))
     return total
 
 
 @inlined
-def _weight(class_ids, weights, x):
-    if class_ids is None:
+def _weight(classes, weights, x):
+    if classes is None:
         return load(weights, 0)
-    return load(weights, np.int64(load(class_ids, x)))
+    return load(weights, np.int64(load(classes, x)))

@@ -44,8 +44,9 @@ class CudaField(StoredField[Array]):
         super().__init__(cells, dtype, stored_dtype, temperatures)
 
     def _keep(self, cells: FieldCells) -> None:
-        self._several = cells.class_ids is not None
-        self.class_ids = on_device(np.zeros(1, np.uint8) if cells.class_ids is None else cells.class_ids.reshape(-1))
+        classes = cells.classes_to_look_up
+        self._several = classes is not None
+        self.class_ids = on_device(np.zeros(1, np.uint8) if classes is None else classes)
         self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
         self._stored_sums, self._partial_sums = empty(self.parts, np.float64), empty(field_sums.BLOCKS, np.float64)
         self._last_check = Download(self._partial_sums)

@@ -63,7 +63,7 @@ class InterfaceRows(NamedTuple):
 def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows | None:
     """The runs of all rows; None if there are none."""
     tables, jumps = coefficients.tables, has_others(coefficients)
-    if coefficients.class_ids is None or not jumps.any():
+    if not jumps.any():
         return None
     starts, firsts, ends, alike = [np.zeros(1, np.int64)], [], [], []
     for plane in coefficients.class_ids:

@@ -37,8 +37,8 @@ class MaterialRuns(NamedTuple):
 def find_material_runs(coefficients: NonlinearCoefficients) -> MaterialRuns:
     """The runs of all rows."""
     ids, of_class = coefficients.class_ids, coefficients.material.astype(np.int32)
-    single = int(of_class[0] if ids is None else of_class[ids.flat[0]])
-    if ids is None or np.all(of_class == single):
+    single = int(of_class[ids.flat[0]])
+    if np.all(of_class == single):
         return MaterialRuns(None, None, None, single)
     counts, ends, materials = [], [], []
     for plane in ids:

@@ -22,7 +22,7 @@ BENT, STRAIGHT = 0, 1
 def find_bent_rows(coefficients: NonlinearCoefficients) -> np.ndarray | None:
     """(nz, ny) bool: whether a row has cells that depend on temperature; None where no tile can be straight."""
     bent = ~coefficients.tables.straight[coefficients.material]
-    if coefficients.class_ids is None or bent.all():
+    if not coefficients.several or bent.all():
         return None
     return np.array([bent[plane].any(axis=1) for plane in coefficients.class_ids])
 

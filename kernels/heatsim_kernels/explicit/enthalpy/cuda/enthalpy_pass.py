@@ -67,8 +67,8 @@ class EnthalpyCudaPass:
     ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
-        several, fours = coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
-        flags = is_uniform(coefficients), is_paired(coefficients), several, fours
+        fours = coefficients.shape[2] % 4 == 0
+        flags = is_uniform(coefficients), is_paired(coefficients), coefficients.several, fours
         self._structure = EnthalpyConfiguration(
             self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(coefficients.tables.potentials)
         )

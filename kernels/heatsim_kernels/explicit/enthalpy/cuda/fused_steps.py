@@ -42,8 +42,8 @@ class FusedEnthalpySteps:
         self._dt, self._rates, self._weights = np.nan, np.zeros(6), on_device(np.zeros(6))
         pieces = coefficients.tables.potentials[coefficients.material[0]]
         count = count_pieces(pieces[None])
-        alone = coefficients.class_ids is None and is_uniform(coefficients)
-        self._pieces = pieces[:, :count] if alone and count <= PIECES else None  # more do not fit beside the tiles
+        fits = is_uniform(coefficients) and count <= PIECES  # more do not fit beside the tiles
+        self._pieces = pieces[:, :count] if fits else None
 
     def most_steps(self, batch: EnthalpyBatch) -> int:
         """The most steps of a batch that a sweep takes."""

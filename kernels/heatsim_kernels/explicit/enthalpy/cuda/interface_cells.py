@@ -53,7 +53,7 @@ def grid(cells: int) -> tuple[int, int, int]:
 def cells_of(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(m,) uint32: the flat indices of the cells with another material beside them."""
     beside = has_others(coefficients)
-    if coefficients.class_ids is None or not beside.any():
+    if not beside.any():
         return np.empty(0, np.uint32)
     size = coefficients.class_ids[0].size
     found = [number * size + np.flatnonzero(beside[plane]) for number, plane in enumerate(coefficients.class_ids)]
