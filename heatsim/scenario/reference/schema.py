@@ -192,7 +192,7 @@ def _library() -> Iterator[str]:
 
 
 def _section(section: ReferenceSection, table: dict[str, Any], told: dict[str, str]) -> Iterator[str]:
-    """A table of the scenario. Rows that an earlier section has word for word, by `told`, are named with a link to it."""
+    """A table of the scenario. Of rows that an earlier section has word for word, by `told`, it names the keys."""
     yield f"## {section.heading}\n"
     for paragraph in table["description"].split("\n\n"):
         yield " ".join(paragraph.split()) + "\n"
@@ -212,7 +212,7 @@ def _section(section: ReferenceSection, table: dict[str, Any], told: dict[str, s
         yield "|---|---|---|---|"
         yield from own
         yield ""
-    told |= {row: section.heading for row in own}
+    told |= dict.fromkeys(own, section.heading)
 
 
 def _row(key: str, field: dict[str, Any], needed: bool) -> str:
