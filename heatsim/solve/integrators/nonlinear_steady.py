@@ -67,7 +67,8 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
 
     The linear problems are solved on the device of the scenario's kernel, all else on the host. The time is then
     infinite, and heat entered and sources are in W. `solver_statistics.residuals` gets the largest change of each
-    iteration over the range. Raises `NotConvergedError`, the state then holds the last iterate; and `NoSteadyStateError`.
+    iteration over the range. Raises `NotConvergedError`, the state then holds the last iterate; and
+    `NoSteadyStateError`.
     """
     problem, kernels = state.problem, solver_kernels(state.solver_device)
     coefficients, forcing = linearised.nonlinear_coefficients(problem), linearised.nonlinear_forcing(problem, 0.0)
