@@ -26,11 +26,12 @@ def test_the_reference_has_every_table_that_a_scenario_may_have() -> None:
 
 
 def test_every_key_stands_in_the_reference_with_its_type_and_description() -> None:
-    rows = [line.split(" | ") for line in markdown().splitlines() if line.startswith("| `")]
-    assert all(len(row) == 4 and row[1].strip() and len(row[3]) > 3 for row in rows)
+    rows = [line for line in markdown().splitlines() if line.startswith("- `")]
+    whole = re.compile(r"- `\w+` \(.+; (needed|optional|its defaults|default .+)\): .{3,}")
+    assert [row for row in rows if not whole.fullmatch(row)] == []
     tables = {"Scenario": temperature_schema(), **temperature_schema()["$defs"]}
     for section, text in zip(SECTIONS, re.split(r"(?m)^## ", markdown())[1:], strict=False):
-        told = re.findall(r"^\| `(\w+)` ", text, re.MULTILINE)
+        told = re.findall(r"^- `(\w+)` ", text, re.MULTILINE)
         for line in re.findall(r"^As in .*", text, re.MULTILINE):  # keys with the row of an earlier section
             told += re.findall(r"`(\w+)`", line.partition("): ")[2])
         assert sorted(told) == sorted(tables[section.name]["properties"]), section.name

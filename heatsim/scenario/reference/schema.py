@@ -139,10 +139,10 @@ _HEAD = """\
 
 `heatsim schema --markdown > docs/reference/scenario.md` writes this page from `heatsim/scenario/`; do not edit it.
 
-A value is named by its kind, its unit and its range, or by the words that it may be; a link is a table with keys of its
-own. A key whose default is "none" may be left out. Points and sizes are [x, y, z]. File names are relative to the
-scenario file. Each example but the first stands in the first, and those of a diffusivity in that of `[quantity]`: its
-tables replace those of the same name there.
+Behind each key stand the kind, the unit and the range of its value, or the words that it may be, and the default. A
+link is a table with keys of its own. Points and sizes are [x, y, z]. File names are relative to the scenario file.
+Each example but the first stands in the first, and those of a diffusivity in that of `[quantity]`: its tables replace
+those of the same name there.
 
 Units are SI. A number that has a unit may also be a string with another one: `"2 mm"`, `"1 h"`, `"25 degC"`,
 `"5 W/(m K)"`, `"50 %"`. Known are {units}, with the prefixes
@@ -185,7 +185,7 @@ def _library() -> Iterator[str]:
         varies = [isinstance(table[key], dict) for key in ("conductivity", "heat_capacity")]
         values = np.atleast_1d(np.interp(300.0, k["T"], k["value"]) if isinstance(k, dict) else k)
         shown = ", ".join(f"{each:.4g}" for each in values.tolist())
-        about = table["about"].replace("|", "/")
+        about = re.sub(r" \((EN 12524|ASHRAE|VDI)\)$", "", table["about"].replace("|", "/"))
         in_t = "yes, melts" if "latent" in table else "yes" if any(varies) else ""
         yield f"| {name} | {about} | {shown} | {in_t} |"
     yield ""
@@ -207,11 +207,8 @@ def _section(section: ReferenceSection, table: dict[str, Any], told: dict[str, s
     for heading, keys in shared.items():
         yield f"As in {_link_to(heading)}: {', '.join(f'`{key}`' for key in keys)}.\n"
     own = [row for row in rows.values() if told.get(row) not in shared]
-    if own:
-        yield "| key | value | default | what it is |"
-        yield "|---|---|---|---|"
-        yield from own
-        yield ""
+    yield from own
+    yield ""
     told |= dict.fromkeys(own, section.heading)
 
 
@@ -225,7 +222,7 @@ def _row(key: str, field: dict[str, Any], needed: bool) -> str:
     if kind == "word":
         parts = [" or ".join(limits)]
     default = "needed" if needed else _default(field)
-    return f"| `{key}` | {', '.join(filter(None, parts))} | {default} | {description} |"
+    return f"- `{key}` ({', '.join(filter(None, parts))}; {default}): {description}"
 
 
 def _kind(field: dict[str, Any]) -> str:
@@ -278,7 +275,7 @@ def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
     if isinstance(value, dict) and len(value) != 1 and value:
         return "its defaults"
-    return f"`{_toml(value)}`" if value not in (None, "", [], {}) else "none"
+    return f"default `{_toml(value)}`" if value not in (None, "", [], {}) else "optional"
 
 
 def _toml(value: Any) -> str:

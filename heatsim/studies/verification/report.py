@@ -179,4 +179,4 @@ def _caption(outcome: ProblemOutcome) -> str:
     name = outcome.problem.name
     file = f"../../scenarios/verify/{name}.toml"
     image = f"![{name}]({(IMAGES / name).as_posix()}.png)"
-    return f"**[{name}]({file})** {outcome.title}. Source: {outcome.problem.source}.\n\n{image}"
+    return f"[{name}]({file}): {outcome.title}\n\n{image}"
