@@ -6,6 +6,7 @@ What counts as a name, where it is all that stands between two backticks:
   column, a dataset), or the name of a file;
 - a path with a slash, to a source file by its ending: it ends the path of a file that is there; of a file that a recipe
   makes, NAME, the folder is there;
+- a module with its folder, as `explicit.physics`: the same;
 - another path, as in a run folder: its words are words of the code;
 - an option, as `--set`: it is a word of the code.
 """
@@ -24,6 +25,7 @@ SKIPPED = {".git", ".venv", "build", "outputs", "__pycache__", "node_modules"}
 ENDINGS = (".py", ".md", ".toml", ".js", ".ipynb")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?|\w+/")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
+MODULE = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 OPTION = re.compile(r"--[a-z][a-z-]+")
 # Names of other programs and in their files, and names that are put together of others.
 OTHERS = {
@@ -88,6 +90,21 @@ def paths() -> str:
     return "\n".join(["", *(path.relative_to(ROOT).as_posix() for path in files()), *folders, ""])
 
 
+@cache
+def modules() -> tuple[frozenset[str], frozenset[str]]:
+    """Names of the folders of the code that are no keys or variables, too; and names of its modules."""
+    own = [path.relative_to(ROOT).parts for path in trees()]
+    folders = frozenset(part for each in own for part in each[:-1])
+    return folders - {"output", "hotspots", "impedance"}, frozenset(each[-1].removesuffix(".py") for each in own)
+
+
+def is_module(name: str) -> bool:
+    """Whether a name with dots begins with a folder of the code and ends in a module, and is no public function."""
+    first, *_, last = parts = name.split(".")
+    folders, stems = modules()
+    return first in folders and last in stems and not (first == "heatsim" and len(parts) == 2)
+
+
 def is_there(name: str) -> bool:
     if OPTION.fullmatch(name):
         return name in words() or name.replace("--no-", "--") in words()
@@ -96,6 +113,9 @@ def is_there(name: str) -> bool:
         return f"/{name}\n" in paths() or f"\n{name}\n" in paths()
     if PATH.fullmatch(name) and name.endswith("/"):
         return set(re.findall(r"[\w-]+", name)) <= words() | OTHERS
+    if MODULE.fullmatch(name) and is_module(name):
+        stem = name.replace(".", "/")
+        return any(f"{before}{stem}{after}" in paths() for before in "/\n" for after in (".py\n", "/\n"))
     if DOTTED.fullmatch(name):
         return set(name.removesuffix("()").split(".")) <= words() | OTHERS
     return True
