@@ -93,7 +93,7 @@ class Material(ScenarioBlock):
         Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
         | Annotated[HeatCapacityTable, Tag("<table>")],
         Discriminator(table_tag),
-    ] = Field(description="Specific heat capacity [J/(kg K)]")
+    ] = Field(description="Specific heat capacity [J/(kg K)]: a number, or a table or an expression in T")
     latent: Latent | None = Field(None, description="Latent heat of melting")
 
     def temperature_dependent_keys(self) -> list[str]:
@@ -171,9 +171,11 @@ class Ambient(ScenarioBlock):
     or T, and an emissivity, make steps of the whole box slower: see docs/guide/boundaries.md.
     """
 
-    temperature: TemperatureOverTime = Field(description="Temperature of the ambient [K or degC]")
+    temperature: TemperatureOverTime = Field(
+        description="Temperature of the ambient, or an expression in t [K or degC]"
+    )
     coefficient: Annotated[float | Expression | None, quantity(Number("W/(m2 K)", above=0), "tT")] = Field(
-        None, description="Heat transfer coefficient [W/(m2 K)]; T is that of the surface"
+        None, description="Heat transfer coefficient, or an expression in t and T of the surface [W/(m2 K)]"
     )
     resistance: Annotated[float | None, quantity(Number("m2 K/W", above=0))] = Field(
         None, description="Or: surface resistance, its inverse [m2 K/W]"
@@ -228,7 +230,7 @@ class Contact(ScenarioBlock):
 
     between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="Names of the two materials")
     resistance: Annotated[float | Expression, quantity(Number("m2 K/W", above=0), "tT")] = Field(
-        description="Contact resistance [m2 K/W]; T is that of the interface"
+        description="Contact resistance, or an expression in t and T of the interface [m2 K/W]"
     )
 
     @property

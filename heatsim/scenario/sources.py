@@ -29,7 +29,7 @@ class BaseBeam(ScenarioBlock):
     """What all kinds of beam have."""
 
     power: Annotated[float | Expression, POWER] = Field(
-        description="Power of the beam [W]; the part absorbed is what heats"
+        description="Power of the beam, or an expression in t [W]; the part absorbed is what heats"
     )
     path: Annotated[Path, PATH] = Field(
         description="CSV file: columns time [s], x, y, z [m] (top of the box if left out), on (1 or 0), by their "
@@ -129,10 +129,10 @@ class Source(ScenarioBlock):
         None, description="Or: the material in which the heat is released, wherever it is"
     )
     power: Annotated[float | Expression | None, quantity(Number("W"), "t")] = Field(
-        None, description="Power in the whole region, spread evenly [W]"
+        None, description="Power in the whole region, spread evenly, number or expression in t [W]"
     )
     power_density: Annotated[float | Expression | None, quantity(Number("W/m3"), "xyztT")] = Field(
-        None, description="Power in a unit volume [W/m3]; T is the temperature there"
+        None, description="Power in a unit volume, number or expression in x, y, z, t and the temperature T [W/m3]"
     )
     perfusion: Perfusion | None = Field(
         None, description="Heat exchanged with what pervades the body, in proportion to the difference of temperature"

@@ -18,10 +18,12 @@ class Perfusion(CellTerm):
     coefficient * (temperature - T) in a unit volume."""
 
     coefficient: Annotated[float | Expression, quantity(Number("W/(m3 K)", least=0), "xyzt")] = Field(
-        description="Heat exchanged in a unit volume for each kelvin [W/(m3 K)]; "
+        description="Heat exchanged in a unit volume for each kelvin, number or expression in x, y, z, t [W/(m3 K)]; "
         "for blood, flow in a unit volume times its density and heat capacity"
     )
-    temperature: SourceTemperature = Field(description="Temperature of what pervades the body [K or degC]")
+    temperature: SourceTemperature = Field(
+        description="Temperature of what pervades the body, number or expression in x, y, z, t [K or degC]"
+    )
 
     @property
     def density(self) -> Expression:

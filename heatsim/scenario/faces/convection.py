@@ -31,12 +31,12 @@ class Convection(FaceCondition):
 
     kind: Literal["convection"] = Field(description="Kind of the face")
     coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyztT")] = Field(
-        description="Heat transfer coefficient [W/(m2 K)]; T is that of the surface"
+        description="Heat transfer coefficient, or an expression in x, y, z, t and T of the surface [W/(m2 K)]"
     )
     emissivity: Annotated[float | Expression | None, quantity(Number("1", least=0, most=1), "xyz")] = Field(
-        None, description="Emissivity of a surface that radiates, too [1]"
+        None, description="Emissivity of a surface that radiates, too, or an expression in x, y, z [1]"
     )
-    ambient: TemperatureInput = Field(description="Ambient temperature [K or degC]")
+    ambient: TemperatureInput = Field(description="Ambient temperature, or an expression in x, y, z, t [K or degC]")
 
     _zero: float = PrivateAttr(0.0)  # absolute zero in the unit of the file
 

@@ -17,7 +17,7 @@ class Fixed(FaceCondition):
     GIVEN_TEMPERATURE: ClassVar[str] = "temperature"
 
     kind: Literal["fixed"] = Field(description="Kind of the face")
-    temperature: TemperatureInput = Field(description="Surface temperature [K or degC]")
+    temperature: TemperatureInput = Field(description="Surface temperature, or an expression in x, y, z, t [K or degC]")
 
     def affine(self, values: Inputs, resistance: np.ndarray) -> tuple[Terms, Terms]:
         """The mean of the cell and its ghost is the temperature of the surface."""

@@ -19,7 +19,7 @@ class Flux(FaceCondition):
 
     kind: Literal["flux"] = Field(description="Kind of the face")
     flux: Annotated[float | Expression, quantity(Number("W/m2"), "xyzt")] = Field(
-        description="Heat flux into the body [W/m2]"
+        description="Heat flux into the body, or an expression in x, y, z, t [W/m2]"
     )
 
     def affine(self, values: Inputs, resistance: np.ndarray) -> tuple[Terms, Terms]:

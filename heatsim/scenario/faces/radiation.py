@@ -18,9 +18,11 @@ class Radiation(FaceCondition):
 
     kind: Literal["radiation"] = Field(description="Kind of the face")
     emissivity: Annotated[float | Expression, quantity(Number("1", least=0, most=1), "xyztT")] = Field(
-        description="Emissivity [1]; T is that of the surface"
+        description="Emissivity, or an expression in x, y, z, t and T of the surface [1]"
     )
-    ambient: TemperatureInput = Field(description="Temperature of the surroundings [K or degC]")
+    ambient: TemperatureInput = Field(
+        description="Temperature of the surroundings, or an expression in x, y, z, t [K or degC]"
+    )
 
     def surface_terms(self, values: Inputs) -> dict[str, Terms]:
         """The emissivity without its factor in T, and the temperature of the surroundings."""
