@@ -1,7 +1,7 @@
 """The tables of a scenario in the order of its reference, docs/reference/scenario.md, each with an example.
 
-An example stands in the first one: its tables in place of those of the same name there; those about another quantity
-than temperature stand alone. Tests load all of them.
+An example stands in the first one, or one of a diffusivity in that of `[quantity]`: its tables in place of those of the
+same name there. Tests load all of them.
 """
 
 from __future__ import annotations
@@ -53,9 +53,17 @@ diffusivity = 2e-10
 solubility = 3.0
 """
 
-_DIFFUSION = _QUANTITY.replace("diffusivity = 2e-10", 'diffusivity = "2e-10*(1 + 0.05*T)"')
+_DIFFUSION = """\
+[materials.polymer]
+diffusivity = "2e-10*(1 + 0.05*T)"
+solubility = 3.0
+"""
 
-_DIFFUSIVITY = _QUANTITY.replace("diffusivity = 2e-10", "diffusivity = { T = [0.0, 8.0], value = [2e-10, 3e-10] }")
+_DIFFUSIVITY = """\
+[materials.polymer]
+diffusivity = { T = [0.0, 8.0], value = [2e-10, 3e-10] }
+solubility = 3.0
+"""
 
 _GRID = """\
 [grid]

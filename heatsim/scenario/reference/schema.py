@@ -137,25 +137,22 @@ def _without_null(node: Any) -> Any:
 _HEAD = """\
 # Keys of a scenario
 
-Written by `heatsim schema --markdown > docs/reference/scenario.md` from the models in `heatsim/scenario/`; do not \
-edit it.
-What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
-[guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
+`heatsim schema --markdown > docs/reference/scenario.md` writes this page from `heatsim/scenario/`; do not edit it.
+
+Behind each key stand the kind, the unit and the range of its value, or the words that it may be, and the default. A
+link is a table with keys of its own. Points and sizes are [x, y, z]. File names are relative to the scenario file.
+Each example but the first stands in the first, and those of a diffusivity in that of `[quantity]`: its tables replace
+those of the same name there.
 
 Units are SI. A number that has a unit may also be a string with another one: `"2 mm"`, `"1 h"`, `"25 degC"`,
 `"5 W/(m K)"`, `"50 %"`. Known are {units}, with the prefixes
 f p n u m c d k M G T where they make sense. A space multiplies, `m2` is a square metre, and what a `/` divides by
-stands in brackets if it is more than one unit.
-
-Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
-zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default
-is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
-of the same name there, but for those about another quantity than temperature, which stand alone.
+stands in brackets if it is more than one unit. Temperatures are in the file's `temperature_unit`, for which "K or degC"
+stands; none is below absolute zero.
 
 Where an expression may depend on t, a **CSV column** may stand: `{{ file = "weather.csv", column = "air" }}`. The
 column `time` or `t`, else the first, is in s; a unit in the head of a column, such as `time [h]` or `air [degC]`, is
-converted.
-Values lie on straight lines between the rows, and are constant before the first and after the last.
+converted. Values lie on straight lines between the rows, and are constant before the first and after the last.
 
 **Expressions** are strings such as `"20 + 5*sin(2*pi*t/60)"`. They know the place x, y, z (m), the time t since the
 start (s), and the temperature T (K or degC), each where the table below names it; numbers, `pi`, `+ - * / **`,
@@ -173,36 +170,46 @@ def markdown() -> str:
     tables = {"Scenario": whole, **whole["$defs"]}
     units = " ".join(unit for unit in (*WITH_PREFIX, *ALONE) if unit not in ("1", "l"))
     head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS), units=units)
-    sections = ("\n".join(_section(section, tables[section.name])) for section in SECTIONS)
+    told: dict[str, str] = {}
+    sections = ["\n".join(_section(section, tables[section.name], told)) for section in SECTIONS]
     return "\n".join([head, *sections, *_library()])
 
 
 def _library() -> Iterator[str]:
     yield "## Materials of the library\n"
     yield "With the source, the licence and the range of temperatures of each number in `scenarios/materials/`.\n"
-    yield "| name | what it is | k at 300 K [W/(m K)] | in T | melts |"
-    yield "|---|---|---|---|---|"
+    yield "| name | what it is | k at 300 K [W/(m K)] | depends on T |"
+    yield "|---|---|---|---|"
     for name, table in library().items():
         k = table["conductivity"]
         varies = [isinstance(table[key], dict) for key in ("conductivity", "heat_capacity")]
         values = np.atleast_1d(np.interp(300.0, k["T"], k["value"]) if isinstance(k, dict) else k)
         shown = ", ".join(f"{each:.4g}" for each in values.tolist())
-        about = table["about"].replace("|", "/")
-        yield f"| {name} | {about} | {shown} | {'yes' if any(varies) else ''} | {'yes' if 'latent' in table else ''} |"
+        about = re.sub(r" \((EN 12524|ASHRAE|VDI)\)$", "", table["about"].replace("|", "/"))
+        in_t = "yes, melts" if "latent" in table else "yes" if any(varies) else ""
+        yield f"| {name} | {about} | {shown} | {in_t} |"
     yield ""
 
 
-def _section(section: ReferenceSection, table: dict[str, Any]) -> Iterator[str]:
+def _section(section: ReferenceSection, table: dict[str, Any], told: dict[str, str]) -> Iterator[str]:
+    """A table of the scenario. Of rows that an earlier section has word for word, by `told`, it names the keys."""
     yield f"## {section.heading}\n"
     for paragraph in table["description"].split("\n\n"):
         yield " ".join(paragraph.split()) + "\n"
     yield f"```toml\n{section.example}```\n"
-    yield "| key | type | unit | default | range | what it is |"
-    yield "|---|---|---|---|---|---|"
     needed = table.get("required") or table.get("anyOf", [{}])[0].get("required", ())
-    for key, field in table["properties"].items():
-        yield _row(key, field, key in needed)
+    rows = {key: _row(key, field, key in needed) for key, field in table["properties"].items()}
+    shared: dict[str, list[str]] = {}
+    for key, row in rows.items():
+        if row in told:
+            shared.setdefault(told[row], []).append(key)
+    shared = {heading: keys for heading, keys in shared.items() if len(keys) > 1}
+    for heading, keys in shared.items():
+        yield f"As in {_link_to(heading)}: {', '.join(f'`{key}`' for key in keys)}.\n"
+    own = [row for row in rows.values() if told.get(row) not in shared]
+    yield from own
     yield ""
+    told |= dict.fromkeys(own, section.heading)
 
 
 def _row(key: str, field: dict[str, Any], needed: bool) -> str:
@@ -211,21 +218,22 @@ def _row(key: str, field: dict[str, Any], needed: bool) -> str:
     if unit:
         description = _UNIT.sub("", description, count=1)
     limits = list(dict.fromkeys(_limits(field)))
-    if unit and unit[1] == "K or degC":
-        limits.insert(0, "from absolute zero")
+    parts = [kind, unit[1] if unit and unit[1] != "1" else "", *limits]
+    if kind == "word":
+        parts = [" or ".join(limits)]
     default = "needed" if needed else _default(field)
-    return f"| `{key}` | {kind} | {unit[1] if unit else ''} | {default} | {', '.join(limits)} | {description} |"
+    return f"- `{key}` ({', '.join(filter(None, parts))}; {default}): {description}"
 
 
 def _kind(field: dict[str, Any]) -> str:
     """What the value is, in words."""
     match field:
         case {"$ref": target}:
-            return f"table {_link(target)}".rstrip()
+            return _link(target) or "table"
         case {"const": _} | {"enum": _}:
             return "word"
         case {"oneOf": [{"$ref": first}, _, *_, {"$ref": last}]}:
-            return f"table from {_link(first)} to {_link(last)}"
+            return f"{_link(first)} to {_link(last)}"
         case {"oneOf": branches} | {"anyOf": branches}:
             return " or ".join(dict.fromkeys(map(_kind, branches)))
         case {"type": "array", "items": items}:
@@ -237,7 +245,7 @@ def _kind(field: dict[str, Any]) -> str:
         case {"type": "object", "additionalProperties": values}:
             return f"{_kind(values)} by name"
         case {"format": "series"}:
-            return "CSV column { file, column }"
+            return "CSV column"
         case {"type": ["number", "string"]}:  # the page says once that a string may name another unit
             return "number"
         case {"type": "integer"}:
@@ -254,18 +262,20 @@ def _kind(field: dict[str, Any]) -> str:
 
 def _link(target: str) -> str:
     """The heading of a table's section, as a link to it; nothing for a table that has none yet."""
-    for section in SECTIONS:
-        if target == f"#/$defs/{section.name}":
-            anchor = re.sub(r"[^\w -]", "", section.heading.lower()).replace(" ", "-")
-            return f"[{section.heading}](#{anchor})"
-    return ""
+    headings = (section.heading for section in SECTIONS if target == f"#/$defs/{section.name}")
+    return next(map(_link_to, headings), "")
+
+
+def _link_to(heading: str) -> str:
+    anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+    return f"[{heading}](#{anchor})"
 
 
 def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
     if isinstance(value, dict) and len(value) != 1 and value:
         return "its defaults"
-    return f"`{_toml(value)}`" if value not in (None, "", [], {}) else "none"
+    return f"default `{_toml(value)}`" if value not in (None, "", [], {}) else "optional"
 
 
 def _toml(value: Any) -> str:
@@ -292,5 +302,7 @@ def _limits(field: dict[str, Any]) -> Iterator[str]:
 
 
 def _bounds(number: dict[str, Any]) -> str:
+    if "minimum" in number and "maximum" in number:
+        return f"{number['minimum']} to {number['maximum']}"
     signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
     return " and ".join(f"{sign} {number[name]}" for name, sign in signs if name in number)

@@ -66,8 +66,9 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
 
     The linear problems are solved on the device of the scenario's kernel, all else on the host. The time is then
-    infinite, and heat entered and sources are in W. `Effort.residuals` gets the largest change of each iteration over
-    the range. Raises `NotConvergedError`, the state then holds the last iterate; and `NoSteadyStateError`.
+    infinite, and heat entered and sources are in W. `solver_statistics.residuals` gets the largest change of each
+    iteration over the range. Raises `NotConvergedError`, the state then holds the last iterate; and
+    `NoSteadyStateError`.
     """
     problem, kernels = state.problem, solver_kernels(state.solver_device)
     coefficients, forcing = linearised.nonlinear_coefficients(problem), linearised.nonlinear_forcing(problem, 0.0)

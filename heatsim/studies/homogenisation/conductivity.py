@@ -8,8 +8,7 @@ An approximate solution T bounds it from both sides. Its energy is not less than
     Q <= sum of g (T_i - T_j)^2 over all faces                                                W, for 1 K
 
 A flux q that leaves no heat in any voxel gives the other bound (Thomson's principle, of least dissipation). That of T
-leaves a little; what it leaves is carried out along trees (`heatsim_kernels.solver.network`), which makes it such a
-flux:
+leaves a little; what it leaves is carried out along trees (`solver.network`), which makes it such a flux:
 
     Q >= Q_q^2 / (sum of q^2/g over all faces)
 

@@ -143,5 +143,5 @@ def write_document(
 def _caption(outcome: ProblemOutcome) -> str:
     name = outcome.problem.name
     file = f"../../scenarios/verify/{name}.toml"
-    image = f"![{outcome.title}]({(IMAGES / name).as_posix()}.png)"
-    return f"**[{name}]({file})** {outcome.title}. Source: {outcome.problem.source}.\n\n{image}"
+    image = f"![{name}]({(IMAGES / name).as_posix()}.png)"
+    return f"[{name}]({file}): {outcome.title}\n\n{image}"

@@ -3,8 +3,8 @@
     q = G (T_n - T_c)     with the G that gives the heat which flows at this field, between cells
     q = q0 - U (T - T_c)  at boundary faces, with radiation's tangent at the temperature of the surface
 
-The steady state is a fixed point: solve A T = heat, find u of T (`Tables.state_of`), freeze again. Source: Patankar,
-Numerical Heat Transfer and Fluid Flow, 1980, sections 4.2-3 and 4.2-5.
+The steady state is a fixed point: solve A T = heat, find u of T (`EnthalpyTables.state_of`), freeze again. Source:
+Patankar, Numerical Heat Transfer and Fluid Flow, 1980, sections 4.2-3 and 4.2-5.
 """
 
 from __future__ import annotations

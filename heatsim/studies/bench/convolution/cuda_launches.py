@@ -80,7 +80,7 @@ def _passes(kernel: str, problem: ConvolutionProblem, field: Array, weights: np.
 def _launch(
     each: mask_pass.MaskPass, source: Array, target: Array
 ) -> tuple[Callable[[], None], Any, tuple[int, int, int]]:
-    """As `Pass.run`, with everything looked up once."""
+    """As `MaskPass.run`, with everything looked up once."""
     args = (source, target, each.geometry, *each.weights)
     across, down = each.movement.block(each.variant)
     shape = int(each.geometry.nz), int(each.geometry.ny), int(each.geometry.nx)

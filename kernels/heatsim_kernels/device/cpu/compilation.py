@@ -1,4 +1,4 @@
-"""Compilation of the CPU kernels, kept on disk (see `runtime/kernel_cache.py`).
+"""Compilation of the CPU kernels, kept on disk (see `device/kernel_cache.py`).
 
 A kernel that Python calls is made by `jit` or `parallel_jit`. The functions that it calls in turn are made by
 `inlined`, `inlined_sum` or `called`: they live in their callers alone. By itself, Numba optimises each of them, makes

@@ -17,7 +17,7 @@ HIGHEST_PRIORITY = -5  # of a stream; a GPU that has fewer takes the highest tha
 
 
 class Array:
-    """A contiguous array on the GPU; `parameters` are what a kernel is given of it (see `cuda_launch`)."""
+    """A contiguous array on the GPU; `parameters` are what a kernel is given of it (see `device/cuda/launch.py`)."""
 
     __slots__ = ("device", "dtype", "parameters", "shape")
 

@@ -1,7 +1,7 @@
 """CUDA: rows of cells copied from memory to shared memory while the lanes of a warp go on (`cp.async`, capability 8.0).
 
 A lane that later reads what it asked for itself needs no barrier: it waits for its own fetches, and sees what came.
-Factories as in `cuda_tuples`; rows as in `cuda_lanes`.
+Factories as in `device/cuda/register_tuples.py`; rows as in `device/cuda/warp_rows.py`.
 """
 
 from __future__ import annotations

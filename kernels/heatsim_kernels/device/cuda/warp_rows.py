@@ -4,8 +4,8 @@
     row [ a b ]  [ c d ]  [ e f ]     a lane holds `columns` neighbouring cells of several rows, and moves each
     row [ g h ]  [ i j ]  [ k l ]     row with accesses of up to 16 bytes, a warp a stretch of memory
 
-Factories as in `cuda_tuples`. `aligned` tells that rows start on multiples of their length (up to 16 bytes); without
-it they move cell by cell.
+Factories as in `device/cuda/register_tuples.py`. `aligned` tells that rows start on multiples of their length (up to 16
+bytes); without it they move cell by cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `stencil.physics`.
+"""CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `explicit.physics`.
 
 What a level keeps of the plane below is what a step needs of it, called `low`: zm - 2c in a uniform material, else c -
 zm. It is made a turn ahead. So the functions of `physics` that add differences are written here once more, with the

@@ -1,4 +1,4 @@
-"""CUDA: how far a step of several stages is from the trapezoidal rule; see `stages.Defect`."""
+"""CUDA: how far a step of several stages is from the trapezoidal rule; see `rk_stages.TrapezoidalDefect`."""
 
 from __future__ import annotations
 

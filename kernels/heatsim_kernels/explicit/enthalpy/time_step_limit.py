@@ -24,7 +24,8 @@ def stable_step(coefficients: NonlinearCoefficients, forcing: NonlinearForcing) 
     Rates are those of u: of neighbours of the same material the largest k/C, at boundary faces and between materials
     the largest conductance over the least C; a radiating boundary face counts 4 emissivity sigma T^3 at the highest
     temperature of the tables or of its surroundings; one with a factor its steepest loss, between the extremes of its
-    ambient in all rows of `forcing`. Infinite if no heat moves at all. See `stencil.limits` for the linear case.
+    ambient in all rows of `forcing`. Infinite if no heat moves at all. The linear case is in
+    `explicit.time_step_limit`.
     """
     conductance, resistance = _at_boundary(coefficients)
     with limited(threads_for(int(np.prod(coefficients.shape)))):

@@ -26,7 +26,7 @@ class OneStepKernel(Protocol):
 
     def build(self, variant: tuple[StencilConfiguration, ThreadBlock]) -> Callable[..., None]:
         """The kernel (u, v, shape, boundary, exchange, sources), which puts the field u after a step into v; see
-        `cuda.cell_update` for its arguments."""
+        `cuda_cell.cell_update` for its arguments."""
 
     def grid(self, shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
         """Blocks of a launch for a field (nz, ny, nx)."""

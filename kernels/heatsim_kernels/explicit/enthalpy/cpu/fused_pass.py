@@ -1,6 +1,6 @@
 """CPU: several explicit steps or stages a pass, of temperature-dependent problems.
 
-The pass is that of `stencil.cpu.fused_pass`: tiles, levels that follow one another plane by plane, rings of the last
+The pass is that of `explicit.cpu.fused_pass`: tiles, levels that follow one another plane by plane, rings of the last
 planes. Two things are added. Heat flows down the slope of Kirchhoff's potential phi, so each level keeps the potential
 of its cells beside their states, and level 0 looks up the potentials of the field:
 

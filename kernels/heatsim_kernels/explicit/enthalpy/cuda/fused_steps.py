@@ -1,4 +1,4 @@
-"""CUDA: several steps of one material in a sweep, by `temporal` (`stencil/temporal`).
+"""CUDA: several steps of one material in a sweep, by `temporal` (`explicit/blocked`).
 
 There heat flows down the slope of Kirchhoff's potential, of which the material needs a few pieces (`pieces`). Boundary
 faces are affine in the potential. So the ledger is that of linear problems: the boundary trace has the potentials of

@@ -1,4 +1,4 @@
-"""`register` on the CPU: up to 8 filters x 3 vectors of pixels at once, all sums in registers; see `cpu_patch`.
+"""`register` on the CPU: up to 8 filters x 3 vectors of pixels at once, all sums in registers.
 
     filters of a patch    8 | 8 | 4 | 1        29 filters are taken as 8, 8, 8, 4 and 1
     pixels of a row       48 | 48 | ... | 16   float32 with AVX-512: 3 vectors at a time, then one

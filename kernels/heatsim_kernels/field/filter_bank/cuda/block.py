@@ -204,7 +204,7 @@ def staging(structure: BankConfiguration, block: Block):
 
 
 def ending(structure: BankConfiguration, block: Block, patch: Patch, window: PatchWindow):
-    """`start(bias, k)`, `add(...)` of `cuda_patch` and `finish(sums, memory, at, k, y, x, out, sizes)` for a thread's
+    """`start(bias, k)`, `add(...)` of `patch.py` and `finish(sums, memory, at, k, y, x, out, sizes)` for a thread's
     patch, which starts at filter k, row y and column x of the block's share.
 
     `finish` applies ReLU, pools and writes. All threads must call it; it overwrites `memory`, the block's shared
