@@ -40,7 +40,7 @@ def test_wheel_and_sdist_hold_the_program_and_nothing_else(tmp_path: Path) -> No
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         held = [PurePosixPath(name) for name in wheel.namelist()]
     rooms = {path.name for path in (ROOT / "heatsim").iterdir() if path.name != "__pycache__"}
-    assert {name.parts[0] for name in held} == {"heatsim", "heatsim_kernels", "heatsim-0.1.0.dist-info"}
+    assert {name.parts[0] for name in held} == {"heatsim", "heatsim_kernels", "heatsim-0.2.0.dist-info"}
     assert {name.parts[1] for name in held if name.parts[0] == "heatsim"} <= rooms | {"scenarios"}
     assert {name.suffix for name in held if "dist-info" not in name.parts[0]} <= IN_A_WHEEL
 

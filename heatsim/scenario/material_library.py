@@ -137,7 +137,7 @@ def find_library_materials(document: dict[str, Any]) -> list[str]:
 
 
 def find_in_library(name: str) -> str | None:
-    """The name in the library that a name stands for, None if it is none: see `material_names.find_name`."""
+    """The name in the library that a name stands for, None if it is none: see `find_name`."""
     return find_name(name, library())
 
 

@@ -106,7 +106,7 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
         coefficients, x_min={"coefficient": FIXED, "ambient": 7.0}, x_max=sides, z_min={"flux": flux}
     )
     linear = StencilCoefficients(
-        shape, coefficients.rates, coefficients.capacity, None, coefficients.periodic, coefficients.closed
+        shape, coefficients.rates, coefficients.capacity, periodic=coefficients.periodic, closed=coefficients.closed
     )
     share = h / (1 + h * spacing[1] / 2 / 30) * spacing[1] / 30
     a = np.array([-2.0, -share, 0, 0, 0, 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 from helpers.in_turn import in_turn
@@ -39,3 +40,10 @@ def test_temperatures_beside_which_a_melting_range_vanishes_are_told(temperature
         ScenarioError, match=r"materials: expected properties whose heat content can be tabulated: .*64 bits"
     ):
         build_problem(loads(text.replace("300 + 100*x", temperature)))
+
+
+def test_an_ambient_a_hair_above_absolute_zero_is_tabulated_or_refused() -> None:
+    text = SMALL.replace("heat_capacity = 385.0", 'heat_capacity = "385 + 0.1*T"')
+    cold = 'boundary = { default = { kind = "convection", coefficient = 20.0, ambient = 5e-324 } }\n'
+    with suppress(ScenarioError):
+        assert build_problem(loads(cold + text)).tabulated is not None

@@ -228,7 +228,7 @@ def _first_points(bounds: TemperatureBounds) -> tuple[np.ndarray, ...]:
     """Temperatures at which an expression is looked at first, K: in equal steps over all, closer among those that are
     sure to occur, and in equal ratios towards absolute zero."""
     (low, high), hottest = bounds.known, max(bounds.hottest, bounds.possible[1])
-    lowest = COLDEST_SHARE * min(each for each in (low, high, hottest) if each > 0)
+    lowest = max(COLDEST_SHARE * min(each for each in (low, high, hottest) if each > 0), np.finfo(float).tiny)
     return (
         np.linspace(0.0, hottest, EXPRESSION_POINTS),
         np.linspace(low, high, EXPRESSION_POINTS // 4),

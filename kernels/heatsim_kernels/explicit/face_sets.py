@@ -35,8 +35,9 @@ class FaceSet(NamedTuple):
         return self._replace(cells=cells, faces=faces, accounts=accounts)
 
     def classes(self, class_ids: np.ndarray) -> np.ndarray:
-        """(n,) the class of the cell of each face; class_ids: those of all cells."""
-        return np.asarray(class_ids.reshape(-1)[self.cells], np.int64)
+        """(n,) the class of the cell of each face; class_ids: those of all cells, or `ONE_CLASS`."""
+        ids = class_ids.reshape(-1)
+        return np.asarray(ids[self.cells if ids.size > 1 else np.zeros(len(self.cells), np.int64)], np.int64)
 
     def values(self, table: np.ndarray, class_ids: np.ndarray) -> np.ndarray:
         """(n,) what a table (classes, 6) of faces has for each: a conductance, say."""
