@@ -8,7 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.explicit.coefficients import StencilCoefficients
+from heatsim_kernels.explicit.coefficients import ONE_CLASS, StencilCoefficients
 from heatsim_kernels.explicit.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.explicit.enthalpy.surface_tangents import TangentFaces
 from heatsim_kernels.explicit.face_sets import SIDES
@@ -215,7 +215,7 @@ def _complete_temperature_sources(
     capacities = materials.capacity[np.array(zones.materials)]
     if faces is not None and np.array(ambients_by_surface(scenario))[faces.accounts - SIDES].any():
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
+    if any(contact.varies for contact in scenario.contacts) and len(cell_classes.zone) > 1:
         contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
     flows = None
     if scenario.face_terms:
@@ -254,9 +254,9 @@ def _equations(
         boundary_faces.closed,
         boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
         cell_classes.ambient_faces,
-        boundary_faces.uneven(find_material_dependence(scenario) is not None)
-        if cell_classes.ids is None
-        else (True, True, True),
+        (True, True, True)
+        if len(cell_classes.zone) > 1
+        else boundary_faces.uneven(find_material_dependence(scenario) is not None),
         None if losses is None else losses[cell_classes.zone],
     )
     entries = None if boundary_faces.per_cell else _boundary_entries(linear, cell_classes, zones)
@@ -306,7 +306,7 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     the coefficients'."""
     if not coefficients.boundary_per_cell:
         return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
-    ids = np.broadcast_to(np.uint8(0), coefficients.shape) if zones.ids is None else zones.ids
+    ids = ONE_CLASS if zones.ids is None else zones.ids
     beside = [boundary_faces(coefficients.shape, face).classes(ids) for face in range(6)]
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 

@@ -72,9 +72,10 @@ def test_the_steady_profile_of_patches_is_that_of_two_rods(run: Run) -> None:
 def test_faces_whose_values_differ_from_cell_to_cell_are_known(face: Face, uneven: bool) -> None:
     """`temporal` looks up values by cell there alone. A face of x has values come one a cell in any case."""
     boundary = {"x_min": fixed("2 + y"), "y_min": convection(2.0, 1.0), "z_max": face}
-    faces = problem_of(case([4, 5, 6], 1.0, boundary=boundary)).boundary_faces
+    problem = problem_of(case([4, 5, 6], 1.0, boundary=boundary))
+    faces = problem.boundary_faces
     assert faces.per_cell
-    assert faces.uneven(False) == (True, False, uneven)
+    assert faces.uneven(False) == (True, False, uneven) == problem.coefficients.uneven  # kernels are told
     assert faces.uneven(True) == (True, True, uneven or "coefficient" in face)  # tangents beside a k(T) differ
     a, b = faces.at(np.array([0.5]))
     for number, (start, end) in enumerate(pairwise(faces.starts)):
