@@ -39,12 +39,11 @@ class ContactSurfaces:
         """conductivities: (3, m) of materials along x, y, z, at the reference, W/(m K)."""
         self._scenario = scenario
         self.faces, self._contacts = _find_faces(scenario, zones, cell_classes, conductivities.shape[1])
-        assert cell_classes.ids is not None
         faces, ids = self.faces, cell_classes.ids
-        self._axes, self._lower, self._upper = faces.faces // 2, faces.cells, faces.beyond(ids.shape)
-        beyond = faces._replace(cells=self._upper, faces=faces.faces - 1)
-        self._halves = [HalfCells.of(each, zones, cell_classes, conductivities) for each in (faces, beyond)]
-        slopes = (each.values(cell_classes.slopes, ids) for each in (faces, beyond))
+        self._axes, self._lower, self.beyond = faces.faces // 2, faces.cells, faces.beyond(ids.shape)
+        others = faces._replace(cells=self.beyond, faces=faces.faces - 1)
+        self._halves = [HalfCells.of(each, zones, cell_classes, conductivities) for each in (faces, others)]
+        slopes = (each.values(cell_classes.slopes, ids) for each in (faces, others))
         self._slopes = np.maximum(*slopes)  # by which cell faces exceed the contact's own area
         self._areas = faces.values(cell_classes.faces.area, ids) / self._slopes
         self._by_temperature = any(depends_on(each.resistance, "T") for each in scenario.contacts)
@@ -114,7 +113,7 @@ class ContactSurfaces:
     def exchange_rate(self, low: float, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
         """The fastest rate at which a cell exchanges heat through them between two temperatures, 1/s, by samples;
         heat_capacity: (nz, ny, nx), J/K. With a slope of R, the two cells are drawn to each other at unequal rates."""
-        lower, upper = (heat_capacity.reshape(-1)[cells] for cells in (self._lower, self._upper))
+        lower, upper = (heat_capacity.reshape(-1)[cells] for cells in (self._lower, self.beyond))
         unequal, fastest = np.abs(lower - upper) / (lower + upper), np.zeros(len(self))
         least = np.minimum(
             self._half_resistances(np.full(heat_capacity.shape, low)),
@@ -127,13 +126,13 @@ class ContactSurfaces:
                 slope = np.abs(warmer - here) / SLOPE_STEP / self._areas
                 fastest = np.maximum(fastest, conductance + 0.5 * (high - low) * conductance**2 * slope * unequal)
         of_cells = np.bincount(self._lower, fastest, heat_capacity.size)
-        of_cells += np.bincount(self._upper, fastest, heat_capacity.size)
+        of_cells += np.bincount(self.beyond, fastest, heat_capacity.size)
         solved = heat_capacity.reshape(-1) > 0
         return float((of_cells[solved] / heat_capacity.reshape(-1)[solved]).max(initial=0.0))
 
     def _ends(self, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,) temperatures of the lower and the upper cells."""
-        lower, upper = (T.reshape(-1)[cells].astype(np.float64) for cells in (self._lower, self._upper))
+        lower, upper = (T.reshape(-1)[cells].astype(np.float64) for cells in (self._lower, self.beyond))
         return lower, upper
 
     def _half_resistances(self, T: np.ndarray) -> np.ndarray:
@@ -166,7 +165,6 @@ def _find_faces(
         if contact.varies:
             one, other = (names.index(name) for name in contact.between)
             number_of[one, other] = number_of[other, one] = number
-    assert cell_classes.ids is not None
     classes, own = cell_classes.ids.reshape(-1), of_zones[cell_classes.zone]
     of_classes = number_of[own[:, None], cell_classes.beyond]
     found = [np.flatnonzero((of_classes[:, up] >= 0)[classes]) for up in (1, 3, 5)]

@@ -26,11 +26,13 @@ SLOPE_STEP = 1e-4  # K, and of the temperature, over which a slope is taken
 
 
 class _Flow(NamedTuple):
-    """The faces of a term along an axis, (n,): between cells each is that of the lower one. areas: m2."""
+    """The faces of a term along an axis, (n,): between cells each is that of the lower one. beyond: flat indices of
+    the cells there; areas: m2."""
 
     term: FaceTerm
     axis: int
     faces: FaceSet
+    beyond: np.ndarray
     areas: np.ndarray
 
 
@@ -44,15 +46,16 @@ class FaceFlows:
         cell_classes: CellClasses,
         periodic: tuple[bool, bool, bool],
     ) -> None:
-        self._terms, self._shape = tuple(scenario.face_terms.values()), shape
+        self._terms = tuple(scenario.face_terms.values())
         capacity, ids = cell_classes.capacity, cell_classes.ids
-        solved = np.broadcast_to((capacity > 0)[0 if ids is None else ids], shape).reshape(-1)
+        solved = np.broadcast_to((capacity > 0)[ids], shape).reshape(-1)
         self._flows = []
         for axis in range(len(AXES)):
             faces = _faces_along(axis, shape, solved, periodic[axis])
-            areas = faces.values(cell_classes.faces.area, ids)
-            self._flows += [_Flow(term, axis, faces, areas) for term in self._terms if AXES[axis] in term.axes]
+            beyond, areas = faces.beyond(shape), faces.values(cell_classes.faces.area, ids)
+            self._flows += [_Flow(term, axis, faces, beyond, areas) for term in self._terms if AXES[axis] in term.axes]
         self.faces = joined([flow.faces for flow in self._flows], SIDES)
+        self.beyond = self.faces.beyond(shape)
 
     @property
     def inputs(self) -> list[Value]:
@@ -69,7 +72,7 @@ class FaceFlows:
         found = [np.zeros(0)]
         for flow in self._flows:
             own = T.reshape(-1)[flow.faces.cells].astype(np.float64)
-            beyond = T.reshape(-1)[flow.faces.beyond(self._shape)].astype(np.float64)
+            beyond = T.reshape(-1)[flow.beyond].astype(np.float64)
             for side in (2 * flow.axis, 2 * flow.axis + 1):
                 here = flow.faces.accounts == side
                 beyond[here] = flow.term.outside(FACES[side], own[here], time)
@@ -85,12 +88,12 @@ class FaceFlows:
         """The fastest rate at which a cell gives off heat between two temperatures, 1/s, by samples; heat_capacity:
         (nz, ny, nx), J/K."""
         held, fastest = heat_capacity.reshape(-1), np.zeros(heat_capacity.size)
-        beyond, inside = self.faces.beyond(self._shape), self.faces.accounts == NEIGHBOUR
+        inside = self.faces.accounts == NEIGHBOUR
         for one, other in product(np.linspace(low, high, 3).tolist(), repeat=2):
             for time in times.tolist() if self.varies else times[:1].tolist():
                 own, theirs = self._slopes(one, other, time)
                 of_cells = np.bincount(self.faces.cells, -own, held.size)
-                of_cells += np.bincount(beyond[inside], theirs[inside], held.size)
+                of_cells += np.bincount(self.beyond[inside], theirs[inside], held.size)
                 fastest = np.maximum(fastest, of_cells)
         return float((fastest[held > 0] / held[held > 0]).max(initial=0.0))
 

@@ -149,9 +149,14 @@ class TemperatureSources:
         return any(each.varies for each in self._of_faces) or any(depends_on(part.density, "t") for part in self._parts)
 
     @property
-    def _of_faces(self) -> Iterator[AmbientSurfaces | ContactSurfaces | FaceFlows]:
+    def _between(self) -> list[ContactSurfaces | FaceFlows]:
+        """What passes from cell to cell."""
+        return [each for each in (self.contacts, self._flows) if each is not None]
+
+    @property
+    def _of_faces(self) -> list[AmbientSurfaces | ContactSurfaces | FaceFlows]:
         """What passes through faces inside."""
-        return (each for each in (self._surfaces, self.contacts, self._flows) if each is not None)
+        return [*([] if self._surfaces is None else [self._surfaces]), *self._between]
 
     @property
     def discontinuities(self) -> frozenset[float]:
@@ -207,12 +212,11 @@ class TemperatureSources:
         surfaces = self._surfaces
         at_surfaces = None if surfaces is None else surfaces.heat(T, time)
         power = self._power(T, time, at_surfaces)
-        heat, from_sides = power.copy(), None
-        for each in (self.contacts, self._flows):
-            if each is not None:
-                through = each.heat(T, time)
-                _enter(heat, each.faces, through)
-                from_sides = each.of_sides(through) if isinstance(each, FaceFlows) else from_sides
+        heat, from_sides = power.copy() if self._between else power, None
+        for each in self._between:
+            through = each.heat(T, time)
+            _enter(heat, each.faces, through, each.beyond)
+            from_sides = each.of_sides(through) if isinstance(each, FaceFlows) else from_sides
         rates = np.divide(heat, self._heat_capacity, out=np.zeros_like(heat), where=self._heat_capacity > 0)
         looks = self._may_grow and dt > 0
         grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
@@ -254,8 +258,7 @@ class TemperatureSources:
     def exchange_rate(self, low: float, high: float, times: np.ndarray) -> float:
         """The fastest rate at which a cell exchanges heat with others through contacts and by face terms, 1/s: see
         `damping`."""
-        between = (each for each in (self.contacts, self._flows) if each is not None)
-        return sum(each.exchange_rate(low, high, times, self._heat_capacity) for each in between)
+        return sum(each.exchange_rate(low, high, times, self._heat_capacity) for each in self._between)
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
@@ -311,11 +314,10 @@ class TemperatureSources:
             yield density
 
 
-def _enter(power: np.ndarray, faces: FaceSet, heat: np.ndarray) -> None:
+def _enter(power: np.ndarray, faces: FaceSet, heat: np.ndarray, beyond: np.ndarray | None = None) -> None:
     """Add heat (n,) that enters through faces to the power of their cells, (nz, ny, nx) W, and take it from those
-    beyond that supply it."""
-    nz, ny, nx = power.shape
+    `beyond` (n,) that supply it, if any do."""
     np.add.at(power.reshape(-1), faces.cells, heat)
-    inside = faces.accounts == NEIGHBOUR
-    if inside.any():
-        np.subtract.at(power.reshape(-1), faces.chosen(inside).beyond((nz, ny, nx)), heat[inside])
+    if beyond is not None:
+        inside = faces.accounts == NEIGHBOUR
+        np.subtract.at(power.reshape(-1), beyond[inside], heat[inside])

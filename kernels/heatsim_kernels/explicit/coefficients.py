@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from heatsim_kernels.explicit.face_sets import SIDES, FaceSet
+from heatsim_kernels.explicit.face_sets import SIDES, FaceSet, classes_at
 from heatsim_kernels.explicit.slabs import Slab, slab_ambient_faces, slab_boundary, slab_windows
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ class StencilCoefficients:
 
     def classes_of(self, cells: np.ndarray) -> np.ndarray:
         """(m,) int64 the classes of some cells, flat indices (m,)."""
-        ids = self.classes_to_look_up
-        return np.zeros(cells.size, np.int64) if ids is None else ids[cells].astype(np.int64)
+        return classes_at(cells, self.class_ids)
 
     @property
     def uniform(self) -> bool:

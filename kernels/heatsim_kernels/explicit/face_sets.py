@@ -36,8 +36,7 @@ class FaceSet(NamedTuple):
 
     def classes(self, class_ids: np.ndarray) -> np.ndarray:
         """(n,) the class of the cell of each face; class_ids: those of all cells, or `ONE_CLASS`."""
-        ids = class_ids.reshape(-1)
-        return np.asarray(ids[self.cells if ids.size > 1 else np.zeros(len(self.cells), np.int64)], np.int64)
+        return classes_at(self.cells, class_ids)
 
     def values(self, table: np.ndarray, class_ids: np.ndarray) -> np.ndarray:
         """(n,) what a table (classes, 6) of faces has for each: a conductance, say."""
@@ -49,6 +48,13 @@ class FaceSet(NamedTuple):
         axes, number = 2 - self.faces // 2, np.arange(len(self.cells))
         at[axes, number] = (at[axes, number] + np.where(self.faces % 2, 1, -1)) % np.array(shape)[axes]
         return np.asarray(np.ravel_multi_index(tuple(at), shape), np.int64)
+
+
+def classes_at(cells: np.ndarray, class_ids: np.ndarray) -> np.ndarray:
+    """(n,) int64 the classes of cells (n,), flat indices; class_ids: those of all cells, or `ONE_CLASS`."""
+    if class_ids.size == 1:
+        return np.zeros(cells.shape, np.int64)
+    return np.asarray(class_ids.reshape(-1)[cells], np.int64)
 
 
 def joined(sets: Sequence[FaceSet], ledger_size: int) -> FaceSet:
