@@ -273,6 +273,11 @@ class Problem:
         return any(self.scenario.materials[name].latent for name in self.scenario.materials)
 
     @property
+    def switches(self) -> bool:
+        """Whether a source jumps at a temperature."""
+        return self.temperature_sources is not None and self.temperature_sources.switches
+
+    @property
     def min_step(self) -> float:
         """The step, s, that is taken whatever its error."""
         return MIN_STEP_SHARE * self.scenario.time.end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +42,16 @@ def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation 
         steps = None if adaptive else count_steps(problem, integrator_of(problem).largest_step(problem))
     # What the integrator is estimated at: it may find its steps on the way.
     own = next((each for each in advice.estimates if each.integrator == control.integrator), None) if advice else None
+    foreseen = steps or (own.steps if own else 1)
     measure = integrator_of(problem).measure
     if measure is not None:  # a step, or a whole steady state, where the integrator solves
-        seconds = measure(State(problem, make_field(problem, choice.kernel)))
+        seconds = measure(State(problem, make_field(problem, choice.kernel)), control.end / foreseen)
     else:
         seconds = own.seconds / own.steps if own else 0.0
-    whole = steps * seconds if steps is not None else own.seconds if own else None
+    whole = foreseen * seconds if steps is not None or own else None
+    if advice is not None and own is not None and measure is not None:
+        measured = replace(own, seconds=foreseen * seconds)
+        advice = replace(advice, estimates=tuple(measured if each is own else each for each in advice.estimates))
     periods = 0.0 if control.periodic is None else EXPECTED_PERIODS * control.periodic / control.end
     return {
         "device": choice.device_name,

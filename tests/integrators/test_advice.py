@@ -25,6 +25,7 @@ from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.solve.integrators import make_field
 from heatsim.solve.integrators.auto import Recommendation, measure_step_cost, recommend, timed
 from heatsim.solve.integrators.euler import EULER, with_explicit_steps
+from heatsim.solve.integrators.implicit import IMPLICIT
 from heatsim.solve.integrators.input_costs import (
     seconds_of_inputs,
     seconds_of_tangents,
@@ -131,6 +132,24 @@ def test_tangents_to_faces_are_foretold_by_how_fast_their_inputs_change() -> Non
     assert steps_a_tangent(20.0) == pytest.approx(48.0)
     assert steps_a_tangent("20 + 10*sin(300*t)") == pytest.approx(1.0)
     assert seconds_of_tangents(problem_of(stiff(1.0))) == 0.0
+
+
+def test_implicit_steps_at_a_source_that_switches_are_foretold_as_they_are_taken() -> None:
+    """A front moves on on which a source jumps; each attempt at a step takes several solves."""
+    density = [{"power_density": "exp(-x**2/400) if T < 0.5 else 0"}]
+    text = case(
+        [30, 1, 1], 1.0, size=[60.0, 1.0, 1.0], materials={"m": material(1.0, 1.0, 1.0)}, sources=density,
+        boundary={}, precision="float64", integrator="implicit",
+    )  # fmt: skip
+    problem = state_of(text).problem
+    taken = run(text)
+    attempts = taken.step + taken.solver_statistics.rejected
+    estimates = advice(problem.with_integrator("auto", None)).estimates
+    foretold = next(each for each in estimates if each.integrator == "implicit")
+    assert 0.4 < foretold.steps / attempts < 2.5
+    measured = IMPLICIT.measure
+    assert measured is not None
+    assert measured(state_of(text), 0.1) > 0.0
 
 
 def test_explicit_euler_stays_where_others_gain_nothing() -> None:

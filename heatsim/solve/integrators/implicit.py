@@ -16,15 +16,16 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from math import ceil, nan, pi
+from math import ceil, log2, nan, pi, prod, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heatsim.base import methods
 from heatsim.base.methods import DEFAULT_TOLERANCE
-from heatsim.errors import NotConvergedError
+from heatsim.errors import NotConvergedError, RunawayError
 from heatsim.solve.integrators.euler import step_weight
 from heatsim.solve.integrators.growth import NO_GROWTH, foreseen_growth, growth_share, seeds_refusal
 from heatsim.solve.integrators.integrator import (
@@ -37,10 +38,13 @@ from heatsim.solve.integrators.integrator import (
 )
 from heatsim.solve.integrators.steady import seconds_of_solves
 from heatsim.solve.integrators.step_control import (
+    MIN_RANGE_K,
     NO_LIMIT,
+    SOLVER_ACCURACY,
     ErrorControl,
     StepLimit,
     TrialStep,
+    allowed_step_error,
     equal_trial_steps,
     foresee_steps,
     step_share,
@@ -61,14 +65,20 @@ MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
 TYPICAL_ITERATIONS = 6  # of all solves of a step
-# A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
+# A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside, for each
+# level of multigrid and each axis that it coarsens.
 # Steps are those of a linear problem; where something depends on temperature, a step solves several in turn.
 EULER_STEPS_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
-HOST_SECONDS_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
-SOLVES_A_NONLINEAR_SOLVE = 7.0
+HOST_SECONDS_A_LEVEL = {"cpu": 0.6e-3, "cuda": 1.2e-3}
+SOLVES_A_NONLINEAR_SOLVE = 5.0
 # Steps in which a front melts a cell, with those rejected: 12 measured, of ground that thaws and freezes for ten years.
 STEPS_A_MELTING_CELL, MAX_SWINGS = 12, 1e6
+# Where a source jumps at a temperature: attempts at steps, over the root of the cells along the longest axis (17 to 35
+# measured, on 60 to 480 cells); and how many times as many solves as others such a step takes.
+STEPS_OF_A_SWITCH, SOLVES_OF_A_SWITCH = 24, 3.0
 SETUP_STEPS = 5  # steps that a run takes longer, for its matrices
+TIMED_ATTEMPTS, TIMED_FACTOR = 4, 0.1  # of a step that is timed; by what it is shortened if it does not converge
+MAX_TIMED_CELLS = 300_000  # of a problem whose whole step is timed; of others some solves are
 
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
 
@@ -252,21 +262,47 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
         follow = problem.accurate_explicit_steps(inputs.tolerance).fastest_input
         swings = max(1.0, problem.scenario.time.end / (pi * follow))
         steps = max(steps, ceil(STEPS_A_MELTING_CELL * max(problem.grid.shape) * min(swings, MAX_SWINGS)))
+    if problem.switches:
+        steps = max(steps, ceil(STEPS_OF_A_SWITCH * sqrt(max(problem.grid.shape))))
     _, foldings, _ = foreseen_growth(problem)
     if foldings > NO_GROWTH:
         constant = tableau.growth_constant
         steps += ceil(foldings / growth_share(inputs.tolerance, tableau.embedded_order, constant, foldings))
     linear_step = inputs.cost.step / step_weight(problem)
-    solve = EULER_STEPS_A_SOLVE[inputs.device] * linear_step + HOST_SECONDS_A_SOLVE[inputs.device]
+    solve = EULER_STEPS_A_SOLVE[inputs.device] * linear_step + _host_seconds(problem.grid.shape, inputs.device)
     if problem.temperature_dependent:
-        solve *= SOLVES_A_NONLINEAR_SOLVE
+        solve *= SOLVES_A_NONLINEAR_SOLVE * (SOLVES_OF_A_SWITCH if problem.switches else 1.0)
     refused = inputs.refused or seeds_refusal(problem, inputs.tolerance)
     seconds = (steps + SETUP_STEPS) * (solve + len(tableau.c) * inputs.cost.inputs)
     return IntegratorEstimate(IMPLICIT.name, steps, 0, seconds, refused)
 
 
-def _measure(state: State) -> float:
-    return seconds_of_solves(state, 0.01 * state.problem.largest_step, TYPICAL_ITERATIONS)
+def _host_seconds(shape: tuple[int, ...], device: str) -> float:
+    """Seconds of a step that do not depend on the number of cells but by the levels of multigrid."""
+    from heatsim_kernels.solver.hierarchy import MAX_DIRECT_CELLS
+
+    axes = max(1, sum(count > 1 for count in shape))
+    levels = 1 + max(0, ceil(log2(prod(shape) / MAX_DIRECT_CELLS) / axes))
+    return HOST_SECONDS_A_LEVEL[device] * levels * axes
+
+
+def _measure(state: State, dt: float) -> float:
+    problem = state.problem
+    if not problem.temperature_dependent or problem.grid.cells > MAX_TIMED_CELLS:
+        return seconds_of_solves(state, dt, TYPICAL_ITERATIONS)
+    stepper, control = _make_stepper(state), problem.scenario.time
+    low, high = state.extent_at_start
+    share = allowed_step_error(control.tolerance or DEFAULT_TOLERANCE, stepper.tableau.embedded_order)
+    accuracy = None if control.has_equal_steps else SOLVER_ACCURACY * share * max(high - low, MIN_RANGE_K)
+    for attempt in range(TIMED_ATTEMPTS):  # from the start a step of the usual length may be too long
+        try:
+            stepper.trial_step(dt * TIMED_FACTOR**attempt, accuracy)  # compiles
+            begun = time.perf_counter()
+            stepper.trial_step(dt * TIMED_FACTOR**attempt, accuracy)
+            return (time.perf_counter() - begun) * (SOLVES_OF_A_SWITCH if problem.switches else 1.0)
+        except (NotConvergedError, RunawayError):
+            continue
+    return seconds_of_solves(state, dt, TYPICAL_ITERATIONS)
 
 
 IMPLICIT = Integrator(

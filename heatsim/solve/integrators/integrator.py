@@ -113,7 +113,8 @@ class Integrator:
     start: gives the step control of a state.
     warm_up: compiles what is not compiled yet, and leaves the state as it is.
     estimate: what a run would take, for `auto`; None if `auto` is not to take it.
-    measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
+    measure: seconds of a step of so many seconds on a state that is thrown away, or of a whole steady state; None if
+        `estimate` knows.
     report: rows of the closing summary, from what run.json holds.
     largest_step: the largest of equal steps that it takes in a problem, s.
     """
@@ -122,7 +123,7 @@ class Integrator:
     start: Callable[[State], StepControl]
     warm_up: Callable[[State], None] = _warm_nothing
     estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
-    measure: Callable[[State], float] | None = None
+    measure: Callable[[State, float], float] | None = None
     report: Callable[[Mapping[str, Any]], Rows] = _report_nothing
     largest_step: Callable[[Problem], float] = _allowed_step
 

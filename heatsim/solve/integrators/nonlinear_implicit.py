@@ -109,8 +109,7 @@ class NonlinearImplicit:
         self._solver: Solver | RanksSolver | None = None
         self._still: NonlinearInputs | None = None
         self._growth_limit: GrowthLimit | None = None
-        following = state.problem.temperature_sources
-        self._switches = following is not None and following.switches
+        self._switches = state.problem.switches
         self._ramp = 0.0  # K, see `_set_ramp`
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())

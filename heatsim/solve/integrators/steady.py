@@ -128,8 +128,9 @@ def _start(state: State) -> StepControl:
     return StepsBetweenEvents(lambda target: solve(state, tolerance))
 
 
-def _measure(state: State) -> float:
-    """Seconds of the whole solve, from how fast its first iterations converge, on a state that is thrown away."""
+def _measure(state: State, dt: float) -> float:
+    """Seconds of the whole solve, whatever the step, from how fast its first iterations converge, on a state that is
+    thrown away."""
     if state.problem.temperature_dependent:
         return _seconds_of_linearisations(state)
     from heatsim.solve.integrators.balance import Balance
