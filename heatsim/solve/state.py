@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from heatsim_kernels.field import values_of
 
+from heatsim.base.arriving import ArrivingArray, Block
 from heatsim.base.grid import AXES, FACES
 from heatsim.base.threads import for_each, parts
 from heatsim.errors import NotFiniteError
@@ -136,11 +137,21 @@ class State:
         except FloatingPointError:
             raise NotFiniteError.at(self.step, self.time) from None
 
-    def capture(self) -> Callable[[np.ndarray], np.ndarray] | None:
-        """A function that gives `temperature` as it is now, in an array that it is given, called once, later and from
-        any thread; None where the copy would have to be on the host now."""
-        fetch, rises = self.field.capture(), self.problem.ambient_rises(self.time)
-        return None if fetch is None else lambda out: self._whole(fetch(out), rises, out)
+    def capture(self, checked: bool = False) -> Callable[[np.ndarray], ArrivingArray] | None:
+        """A function that has `temperature` come as it is now, through an array that it is given, called once, later
+        and from any thread; None where the copy would have to be on the host now. checked: reading it raises
+        `NotFiniteError` where it is not finite."""
+        fetch, rises, ids = self.field.capture(), self.problem.ambient_rises(self.time), self._class_ids
+        reference, step, time = self.problem.reference, self.step, self.time
+
+        def finish(values: np.ndarray, block: Block) -> None:
+            values += values.dtype.type(reference)
+            if rises is not None:
+                values += rises.astype(values.dtype)[ids[block]]
+            if checked and not np.isfinite([values.min(), values.max()]).all():  # NaN if one is
+                raise NotFiniteError.at(step, time)
+
+        return None if fetch is None else lambda room: ArrivingArray(room, fetch, finish)
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""

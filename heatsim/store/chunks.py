@@ -20,6 +20,7 @@ from typing import Any, Literal
 import h5py
 import numpy as np
 
+from heatsim.base.arriving import ArrivingArray
 from heatsim.base.threads import in_threads, step_back
 
 isal_zlib: Any
@@ -29,6 +30,7 @@ except ImportError:  # no wheel for this platform
     isal_zlib = None
 
 Compression = Literal["none", "fast", "small"]
+Values = np.ndarray | ArrivingArray
 FAST: Compression = "fast"
 CHUNK_BYTES = 2**20
 _FILTERS = [h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE]
@@ -66,7 +68,7 @@ def create_packed(
 
 
 def write_chunks(
-    data: h5py.Dataset, values: np.ndarray, compression: Compression = FAST, first: Sequence[int] | None = None
+    data: h5py.Dataset, values: Values, compression: Compression = FAST, first: Sequence[int] | None = None
 ) -> None:
     """Write `values` into a dataset of `create_packed` at the place `first` (its origin), a corner of a chunk.
 
@@ -76,9 +78,8 @@ def write_chunks(
     origin = tuple(first or (0,) * values.ndim)
 
     def pack(start: tuple[int, ...]) -> bytes:
-        return _pack(
-            values[tuple(slice(at, at + size) for at, size in zip(start, chunks, strict=True))], chunks, compression
-        )
+        ends = (min(at + size, end) for at, size, end in zip(start, chunks, values.shape, strict=True))
+        return _pack(values, tuple(map(slice, start, ends)), chunks, compression)
 
     starts = list(product(*(range(0, end, size) for end, size in zip(values.shape, chunks, strict=True))))
     for start, packed in zip(starts, in_threads(pack, starts, len(starts), step_back), strict=True):
@@ -150,14 +151,18 @@ def _room(name: str, size: int) -> np.ndarray:
     return np.asarray(room[:size])
 
 
-def _pack(brick: np.ndarray, chunk: tuple[int, ...], compression: Compression) -> bytes:
-    """A brick as it lies in the file, filled up with zeros to a whole chunk."""
-    size, itemsize = prod(chunk), brick.itemsize
+def _pack(values: Values, block: tuple[slice, ...], chunk: tuple[int, ...], compression: Compression) -> bytes:
+    """A block of values as it lies in the file, filled up with zeros to a whole chunk."""
+    size, itemsize, shape = prod(chunk), values.dtype.itemsize, tuple(cut.stop - cut.start for cut in block)
     content = _room("chunk", size * itemsize)
-    whole = content.view(brick.dtype).reshape(chunk)
-    if brick.shape != chunk:
+    whole = content.view(values.dtype).reshape(chunk)
+    if shape != chunk:
         whole[...] = 0
-    whole[tuple(map(slice, brick.shape))] = brick
+    brick = whole[tuple(map(slice, shape))]
+    if isinstance(values, ArrivingArray):
+        values.read(block, brick)
+    else:
+        brick[...] = values[block]
     if compression == "none":
         plain = whole.tobytes()
         return plain + fletcher32(plain).to_bytes(4, "little")

@@ -18,7 +18,7 @@ import numpy as np
 from heatsim.base.atomic import AtomicFile, atomic_file
 from heatsim.base.quantity import Quantity
 from heatsim.errors import InputFileError
-from heatsim.store.chunks import FAST, Compression, create_packed, write_chunks
+from heatsim.store.chunks import FAST, Compression, Values, create_packed, write_chunks
 
 _QUANTITY = "quantity"  # the attribute of a file that names its field, where that is no temperature
 ENDS = "ends"  # the dimension of the two bounds of a cell
@@ -121,7 +121,7 @@ def add_time(file: h5py.File, time: float | Sequence[float]) -> h5py.Dataset:
 def add_array(
     file: h5py.File,
     name: str,
-    values: np.ndarray,
+    values: Values,
     axes: Sequence[str],
     attributes: Mapping[str, Any],
     compression: Compression = FAST,
@@ -135,7 +135,7 @@ def add_array(
 def add_packed(
     group: h5py.Group,
     name: str,
-    values: np.ndarray,
+    values: Values,
     compression: Compression = FAST,
     chunks: tuple[int, ...] | None = None,
 ) -> h5py.Dataset:
@@ -175,7 +175,7 @@ def quantity_attributes(file: h5py.File, quantity: Quantity, coordinates: str) -
 def add_quantity(
     file: h5py.File,
     quantity: Quantity,
-    values: np.ndarray,
+    values: Values,
     axes: Sequence[str],
     coordinates: str,
     compression: Compression = FAST,

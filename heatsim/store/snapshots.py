@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from heatsim.base.arriving import ArrivingArray
 from heatsim.base.grid import CellGrid
 from heatsim.base.quantity import Quantity
 from heatsim.store.chunks import FAST, Compression, read_block
@@ -61,11 +62,16 @@ class Snapshot:
 
 
 def write_snapshot(
-    path: Path, snapshot: Snapshot, slabs: Sequence[SlabFile] = (), compression: Compression = FAST
+    path: Path,
+    snapshot: Snapshot,
+    slabs: Sequence[SlabFile] = (),
+    compression: Compression = FAST,
+    arriving: ArrivingArray | None = None,
 ) -> None:
     """Write a snapshot atomically. Takes memory for a few chunks beside its arrays. Raises OSError.
 
-    slabs: the files that have the quantity already, in place of `snapshot.temperature`, of which only the type counts.
+    In place of `snapshot.temperature`, of which then only the type counts: slabs, the files that have the quantity
+    already; arriving, the field on its way from a GPU.
     """
 
     def build(file: h5py.File) -> None:
@@ -76,7 +82,8 @@ def write_snapshot(
         if slabs:
             _add_slabs(file, snapshot, slabs)
         else:
-            add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time", compression)
+            values = snapshot.temperature if arriving is None else arriving
+            add_quantity(file, snapshot.quantity, values, AXES, "time", compression)
         for name, extra in snapshot.fields.items():
             # "coordinates" ties the scalar time to the field (CF 5.7).
             attributes = {"units": extra.unit, "long_name": extra.long_name or name, "coordinates": "time"}

@@ -46,7 +46,7 @@ def readings(field: Field, starts: list[np.ndarray]) -> Iterator[tuple[str, np.n
         room = np.full(field.shape, np.nan, field.dtype) if "into" in name else None
         if fetch is None:
             field.put(starts[1])
-        yield name, np.array(field.host() if fetch is None else fetch(room))
+        yield name, np.array(field.host() if fetch is None else fetch(room, lambda count: None))
     field.put(starts[1])
     yield "state", np.array(field.state())
     for axis in range(3):

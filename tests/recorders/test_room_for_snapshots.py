@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from heatsim_kernels.field import Fetch
 from test_recording_unequal_cells import SCENARIO, flux
 
 from heatsim.errors import NotFiniteError
@@ -26,13 +27,27 @@ from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import read_snapshot
 
 
+def coming(values: np.ndarray) -> Fetch:
+    """As a GPU gives them: a plane at a time, each some while after the last."""
+
+    def fetch(room: np.ndarray | None, arrived: Callable[[int], None]) -> np.ndarray:
+        assert room is not None
+        for z in range(len(values)):
+            time.sleep(0.002)
+            room[z] = values[z]
+            arrived(room[: z + 1].size)
+        return room
+
+    return fetch
+
+
 @pytest.mark.parametrize(("extra", "waits"), [((), False), ((flux,), True)], ids=["captures", "derived fields"])
 def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[Callable[..., object], ...], waits: bool
 ) -> None:
     problem, writer = build_problem(loads(SCENARIO)), Writer()
     state = State(problem, make_field(problem, "cpu"))
-    monkeypatch.setattr(state, "capture", lambda: state.temperature)
+    monkeypatch.setattr(state.field, "capture", lambda: coming(state.field.host()))
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer, *extra)  # type: ignore[arg-type]
     written, recorded = threading.Event(), threading.Event()
     with writer.room(0) as submit:
@@ -54,17 +69,18 @@ def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
     assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 3
 
 
+@pytest.mark.parametrize("bad_value", [np.inf, -np.inf, np.nan])
 def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad_value: float
 ) -> None:
     problem, writer = build_problem(loads(SCENARIO)), Writer()
     state = State(problem, make_field(problem, "cpu"))
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer)
     assert recorder.checks_finite_itself
     recorder.record(state)
-    bad = state.temperature()
-    bad[1, 0, 0] = np.inf
-    monkeypatch.setattr(state, "capture", lambda: lambda room: bad)
+    bad = np.array(state.field.host())
+    bad[1, 0, 0] = bad_value
+    monkeypatch.setattr(state.field, "capture", lambda: coming(bad))
     monkeypatch.setattr(state.field, "device", "cuda")  # where the time loop does not look before
     recorder.record(state)
     with pytest.raises(NotFiniteError, match="step 0, t = 0 s"):
@@ -92,15 +108,9 @@ def test_snapshots_share_one_array_and_none_is_overwritten_before_it_is_written(
     values = []
     for number in range(3):
         state.field.now[:] = number
-        now = state.temperature()
-        values.append(now)
-        captured = number < 2
-
-        def fetch(room: np.ndarray, now: np.ndarray = now) -> np.ndarray:
-            room[...] = now
-            return room
-
-        monkeypatch.setattr(state, "capture", (lambda given=fetch: given) if captured else lambda: None)
+        values.append(state.temperature())
+        captured, now = number < 2, np.array(state.field.host())
+        monkeypatch.setattr(state.field, "capture", (lambda now=now: coming(now)) if captured else lambda: None)
         if not captured:
             threading.Timer(0.1, release.set).start()
         recorder.record(state)
@@ -127,3 +137,20 @@ def test_the_seconds_of_the_steps_hold_no_wait_for_the_writer_and_no_checkpoint(
     parts = [value for name, value in told.items() if name != "total_seconds"]
     assert 0.9 * told["total_seconds"] < sum(parts) <= told["total_seconds"]
     assert "waiting for the writer" in describe_parts(told)
+
+
+def test_what_a_capture_fails_of_ends_the_snapshot_and_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, writer = build_problem(loads(SCENARIO)), Writer()
+    state = State(problem, make_field(problem, "cpu"))
+
+    def fetch(room: np.ndarray | None, arrived: Callable[[int], None]) -> np.ndarray:
+        arrived(1)
+        raise MemoryError("the GPU is gone")
+
+    monkeypatch.setattr(state.field, "capture", lambda: fetch)
+    SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer).record(state)
+    with pytest.raises(MemoryError, match="is gone"):
+        writer.close()
+    assert not list((tmp_path / "run" / "snapshots").iterdir())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim.base.arriving import ArrivingArray
 from heatsim.base.threads import made, parts, share_out
 from heatsim.errors import NotFiniteError
 from heatsim.output.recorders.writer import MAX_TASKS
@@ -53,7 +54,7 @@ class SnapshotRecorder:
                 submit(self._write_later(state, lambda: nothing, slabs))
             return
         # On the host, a copy fills all the room there is; derived fields are always there.
-        capture = state.capture()
+        capture = state.capture(checked=self.checks_finite_itself)
         share = 0 if capture and self._extra is _nothing else MAX_TASKS
         with self._writer.room(share) as submit:
             if capture is not None:
@@ -69,7 +70,7 @@ class SnapshotRecorder:
         return self._room
 
     def _write_later(
-        self, state: State, field: Callable[[], np.ndarray], slabs: Sequence[SlabFile] = ()
+        self, state: State, field: Callable[[], np.ndarray | ArrivingArray], slabs: Sequence[SlabFile] = ()
     ) -> Callable[[], None]:
         """The task that writes a snapshot of the state as it is now; slabs: see `write_snapshot`."""
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
@@ -78,13 +79,20 @@ class SnapshotRecorder:
         scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
-            quantity, title, values = scenario.solved, scenario.title, field()
+            quantity, title, compression, values = scenario.solved, scenario.title, scenario.output.compression, field()
+            if isinstance(values, ArrivingArray):
+                nothing = np.empty(0, values.dtype)
+                snapshot = Snapshot(self._problem.grid, time, step, nothing, quantity, title, fields)
+                with values.on_its_way() as arriving:
+                    write_snapshot(path, snapshot, (), compression, arriving)
+                self._series.add(path)
+                return
             if not_looked_at:
                 finite = share_out(lambda z: bool(np.isfinite(values[z]).all()), parts(values.shape), values.size)
                 if not all(finite):
                     raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
-            write_snapshot(path, snapshot, slabs, scenario.output.compression)
+            write_snapshot(path, snapshot, slabs, compression)
             self._series.add(path)
 
         return write

@@ -23,7 +23,7 @@ Values = TypeVar("Values")  # an array where the field lies: of NumPy, or an `Ar
 Taken = TypeVar("Taken", contravariant=True)  # the same, of what only takes such arrays
 
 
-Fetch: TypeAlias = "Callable[[np.ndarray | None], np.ndarray]"
+Fetch: TypeAlias = "Callable[[np.ndarray | None, Callable[[int], None]], np.ndarray]"
 
 
 class FieldCells(Protocol):
@@ -78,8 +78,9 @@ class Field(Protocol):
 
     def capture(self) -> Fetch | None:
         """Return a function that gives `host` as of now, to be called once, later and from any thread. It is given an
-        array (nz, ny, nx) of `dtype` that it may use for that, or None to make its own. None where that cannot be: the
-        field is on the host, or the device is short of memory."""
+        array (nz, ny, nx) of `dtype` that it may use for that, or None to make its own, and a function that it tells
+        how many values that array holds so far. None where that cannot be: the field is on the host, or the device is
+        short of memory."""
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """Return a copy of one plane; axis 0, 1, 2 is z, y, x of the array."""

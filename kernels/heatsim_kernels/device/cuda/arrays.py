@@ -166,9 +166,9 @@ class Captures:
         self._buffers = [cuda.pinned_array(min(PIECE, items), dtype) for _ in range(2)]
         self._stream = own_stream()
 
-    def take(self, array: Array) -> Callable[[np.ndarray | None], np.ndarray] | None:
+    def take(self, array: Array) -> Callable[[np.ndarray | None, Callable[[int], None]], np.ndarray] | None:
         """A function that gives the host copy of what `array` holds now, put into an array of as many items if it is
-        given one; call it once. None if the GPU has no room."""
+        given one, and tells how many items are there as they come; call it once. None if the GPU has no room."""
         try:
             copy = self._spare.pop()
         except IndexError:
@@ -178,33 +178,36 @@ class Captures:
         copy.device.copy_to_device(array.device)
         done = cuda.event()
         done.record()
-        return lambda room: self._fetch(copy, done, room)
+        return lambda room, arrived: self._fetch(copy, done, room, arrived)
 
-    def _fetch(self, copy: Array, done: Any, room: np.ndarray | None) -> np.ndarray:
+    def _fetch(self, copy: Array, done: Any, room: np.ndarray | None, arrived: Callable[[int], None]) -> np.ndarray:
         cuda.current_context()  # attaches this thread
         if SIMULATED:
             return copy.host()
         done.synchronize()
         with self._fetching:  # there is one pair of buffers; `take` does not wait for them
-            host = self._copy_out(copy, np.empty(_items(copy), copy.dtype) if room is None else room.reshape(-1))
+            host = np.empty(_items(copy), copy.dtype) if room is None else room.reshape(-1)
+            self._copy_out(copy, host, arrived)
         self._spare.append(copy)
-        return host
+        return host.reshape(copy.shape)
 
-    def _copy_out(self, copy: Array, host: np.ndarray) -> np.ndarray:
+    def _copy_out(self, copy: Array, host: np.ndarray, arrived: Callable[[int], None]) -> None:
         """Piece by piece: one crosses the bus while the last is copied from page-locked memory to the result."""
         size = self._buffers[0].size
-        arrived: list[tuple[slice, np.ndarray]] = []
+        last: tuple[slice, np.ndarray] | None = None
+
+        def keep() -> None:
+            if last is not None:
+                host[last[0]] = last[1]
+                arrived(last[0].stop)
+
         for number, first in enumerate(range(0, host.size, size)):
             piece, buffer = slice(first, min(first + size, host.size)), self._buffers[number % 2]
             copy_out(buffer, copy, piece, self._stream)
-            if arrived:
-                target, source = arrived.pop()
-                host[target] = source
+            keep()
             wait_for_launches(self._stream)
-            arrived.append((piece, buffer[: piece.stop - first]))
-        for target, source in arrived:
-            host[target] = source
-        return host.reshape(copy.shape)
+            last = piece, buffer[: piece.stop - first]
+        keep()
 
 
 def page_locked(items: int, dtype: Any) -> np.ndarray:

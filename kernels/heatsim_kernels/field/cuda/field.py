@@ -73,7 +73,11 @@ class CudaField(StoredField[Array]):
         if fetch is None:
             return None
         direct = self._temperatures.direct
-        return lambda room: self._temperatures.whole(fetch(room if direct else None).reshape(self.shape), self.dtype)
+        if direct:
+            return lambda room, arrived: fetch(room, arrived).reshape(self.shape)
+        return lambda room, arrived: self._temperatures.whole(
+            fetch(None, lambda count: None).reshape(self.shape), self.dtype
+        )
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """Return a host copy of one plane: see `Field`."""
