@@ -18,10 +18,13 @@ from heatsim_kernels.solver.assembly import Assembly
 from heatsim_kernels.solver.cpu import operations as cpu
 from heatsim_kernels.solver.operator import MultigridKernels, Operator
 
+from heatsim.base.threads import for_each, parts
 from heatsim.solve.integrators.islands import Islands, find_islands
 from heatsim.solve.ranks.solver import make_solver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heatsim_kernels.field import Field
     from heatsim_kernels.solver.solver import Solution, Solver
 
@@ -54,6 +57,21 @@ def solver_kernels(device: str) -> MultigridKernels:
     from heatsim_kernels.solver.cuda import operations as cuda
 
     return cuda
+
+
+def by_parts(formula: Callable[..., Values], *values: Values, out: np.ndarray | None = None) -> Values:
+    """What a formula makes of each cell of the values, of which some may be numbers, in the array `out` or in a fresh
+    field: on the host by threads, since the system takes longer for a fresh field than the formula does."""
+    arrays = [each for each in values if isinstance(each, np.ndarray) and each.ndim]
+    if not arrays:
+        return formula(*values)
+    found = np.empty(arrays[0].shape) if out is None else out
+
+    def fill(part: slice) -> None:
+        found[part] = formula(*(each[part] if isinstance(each, np.ndarray) and each.ndim else each for each in values))
+
+    for_each(fill, parts(found.shape), found.size)
+    return found
 
 
 class Balance:
@@ -94,7 +112,10 @@ class Balance:
 
     def assign(self, values: Values) -> None:
         """Take over values into the field."""
-        self._kernels.assign(self.values, values)
+        if isinstance(self.values, np.ndarray) and isinstance(values, np.ndarray):
+            by_parts(lambda new: new, values, out=self.values)
+        else:
+            self._kernels.assign(self.values, values)
 
     def extent(self, values: Values) -> tuple[float, float]:
         """The least and the largest value in the cells that are solved; not numbers where one is none."""
@@ -133,7 +154,7 @@ class Balance:
 
     def flow(self, inputs: BalanceInputs, T: Values, exchange: Values) -> Values:
         """G: heat that flows into each cell, W; `exchange` is that of T."""
-        flow = inputs.sources - exchange
+        flow = by_parts(lambda sources, exchange: sources - exchange, inputs.sources, exchange)
         self._ways.add(flow, T, inputs.a, inputs.b)
         return flow
 
@@ -185,8 +206,10 @@ class Balance:
         ties = self._stored(found.x) / self._time_step - ways
         ways_of_one = float(self._ways.entering(found.x, self._zero, self._a).sum())
         ties_of_one = self._problem.whole_capacity / self._time_step - ways_of_one
-        x = found.x + (self._kernels.total(rhs) - ties) / ties_of_one
-        return replace(found, x=x if self._solved is None else x * self._solved)
+        shift = (self._kernels.total(rhs) - ties) / ties_of_one
+        if self._solved is None:
+            return replace(found, x=by_parts(lambda x: x + shift, found.x))
+        return replace(found, x=by_parts(lambda x, solved: (x + shift) * solved, found.x, self._solved))
 
     def state(self) -> SavedState:
         """Which matrix is kept: its time step, s, and the a of its boundary faces; nothing before the first."""

@@ -165,6 +165,8 @@ class Implicit:
         accuracy: float,
     ) -> ImplicitStage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
+        from heatsim.solve.integrators.balance import by_parts
+
         balance, present, old, diagonal = self._balance, self._present, self._balance.values, self.tableau.diagonal
         inputs = balance.inputs(present.time + c * dt)
         balance.prepare(inputs, diagonal * dt)
@@ -173,8 +175,8 @@ class Implicit:
         earlier = combine_rates(weights, stages, diagonal)
         guess = None if slope is None else c * dt * slope
         found = self._solve(earlier + flow, guess, accuracy, MIN_RESIDUAL)
-        field = old + found.x
-        rate = balance.capacity / (diagonal * dt) * found.x - earlier
+        field = by_parts(lambda old, x: old + x, old, found.x)
+        rate = by_parts(lambda C, x, earlier: C / (diagonal * dt) * x - earlier, balance.capacity, found.x, earlier)
         return ImplicitStage(inputs, field, rate, balance.entering(inputs, field))
 
     def accept_step(self, trial_step: ImplicitTrialStep, time: float) -> None:
@@ -227,10 +229,15 @@ class Implicit:
 
 def combine_rates(weights: tuple[float, ...], stages: Sequence[HasRate], diagonal: float) -> Values:
     """Sum of weight/diagonal times rate, W."""
-    total: Values = 0.0
-    for weight, stage in zip(weights, stages, strict=True):
-        total = total + (weight / diagonal) * stage.rate
-    return total
+    from heatsim.solve.integrators.balance import by_parts
+
+    def sum_of(*rates: Values) -> Values:
+        total: Values = 0.0
+        for weight, rate in zip(weights, rates, strict=True):
+            total = total + (weight / diagonal) * rate
+        return total
+
+    return by_parts(sum_of, *(stage.rate for stage in stages))
 
 
 def _start(state: State) -> StepControl:

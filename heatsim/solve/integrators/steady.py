@@ -39,12 +39,13 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     The time is then infinite, and `State.entered` and `State.source_energy` are in W. Raises
     `NotConvergedError`; the state then holds the last iterate.
     """
-    from heatsim.solve.integrators.balance import Balance
+    from heatsim.solve.integrators.balance import Balance, by_parts
 
     balance = Balance(state.problem, state.field)
     inputs, T = balance.inputs(0.0), balance.values
     balance.prepare(inputs, np.inf)
-    driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
+    nothing = by_parts(lambda T: 0.0 * T, T)
+    driving = balance.norm(balance.flow(inputs, nothing, nothing))
     history = state.solver_statistics.residuals
     accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
@@ -53,7 +54,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=ITERATIONS_A_CYCLE)
         if not np.isfinite(sum(balance.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        balance.assign(T + found.x)
+        balance.assign(by_parts(lambda T, x: T + x, T, found.x))
         norm = balance.norm(flow)
         driving = driving or norm or 1.0
         history += [each * norm / driving for each in found.residuals]
