@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,18 +19,18 @@ class ArrivingArray:
     """An array of which a block is read as soon as its planes along the first axis are there.
 
     fetch: brings the values into an array that it is given, and tells how many have come so far, in their order;
-    returns the array that holds them, which is another one where they have to be looked up. finish: turns values of a
-    block into what is read, in place; called by the thread that reads.
+    returns the array that holds them, which is another one where they have to be looked up. convert: puts what the
+    values of a block are read as into an array; called by the thread that reads.
     """
 
     def __init__(
         self,
         room: np.ndarray,
         fetch: Callable[[np.ndarray, Callable[[int], None]], np.ndarray],
-        finish: Callable[[np.ndarray, Block], None],
+        convert: Callable[[np.ndarray, Block, np.ndarray], None],
     ) -> None:
         self.shape, self.dtype, self.ndim = room.shape, room.dtype, room.ndim
-        self._values, self._fetch, self._finish = room, fetch, finish
+        self._values, self._fetch, self._convert = room, fetch, convert
         self._plane = max(1, room[:1].size)
         self._there, self._error = 0, list[BaseException]()
         self._changed = threading.Condition()
@@ -45,7 +45,7 @@ class ArrivingArray:
         finally:
             thread.join()
 
-    def read(self, block: Sequence[slice], out: np.ndarray) -> None:
+    def read(self, block: Block, out: np.ndarray) -> None:
         """Put the values of a block into an array of its shape, once they are there. Raises what fetching raised."""
         planes = min(block[0].stop, self.shape[0])
         with self._changed:
@@ -53,8 +53,7 @@ class ArrivingArray:
             if self._error:
                 raise self._error[0]
             values = self._values
-        out[...] = values[tuple(block)]
-        self._finish(out, tuple(block))
+        self._convert(values[block], block, out)
 
     def _run(self) -> None:
         try:

@@ -141,17 +141,15 @@ class State:
         """A function that has `temperature` come as it is now, through an array that it is given, called once, later
         and from any thread; None where the copy would have to be on the host now. checked: reading it raises
         `NotFiniteError` where it is not finite."""
-        fetch, rises, ids = self.field.capture(), self.problem.ambient_rises(self.time), self._class_ids
-        reference, step, time = self.problem.reference, self.step, self.time
+        fetch, rises = self.field.capture(), self.problem.ambient_rises(self.time)
+        step, time = self.step, self.time
 
-        def finish(values: np.ndarray, block: Block) -> None:
-            values += values.dtype.type(reference)
-            if rises is not None:
-                values += rises.astype(values.dtype)[ids[block]]
-            if checked and not np.isfinite([values.min(), values.max()]).all():  # NaN if one is
+        def convert(offset: np.ndarray, block: Block, out: np.ndarray) -> None:
+            self._put_temperatures(offset, block, rises, out)
+            if checked and not np.isfinite([out.min(), out.max()]).all():  # NaN if one is
                 raise NotFiniteError.at(step, time)
 
-        return None if fetch is None else lambda room: ArrivingArray(room, fetch, finish)
+        return None if fetch is None else lambda room: ArrivingArray(room, fetch, convert)
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
@@ -295,16 +293,22 @@ class State:
         return self.problem.coefficients.class_ids
 
     def _whole(self, offset: np.ndarray, rises: np.ndarray | None, out: np.ndarray | None) -> np.ndarray:
-        """Temperatures of all cells, in the array `out`, which may be that of the offsets, or a fresh one."""
-        found, ids = np.empty_like(offset) if out is None else out, self._class_ids
+        """Temperatures of all cells, in the array `out` or a fresh one."""
+        found = np.empty_like(offset) if out is None else out
 
         def fill(z: slice) -> None:
-            np.add(offset[z], offset.dtype.type(self.problem.reference), out=found[z])
-            if rises is not None:
-                found[z] += rises.astype(offset.dtype)[ids[z]]
+            self._put_temperatures(offset[z], z, rises, found[z])
 
         for_each(fill, parts(found.shape), found.size)
         return found
+
+    def _put_temperatures(
+        self, offset: np.ndarray, cells: slice | Block, rises: np.ndarray | None, out: np.ndarray
+    ) -> None:
+        """Put the temperatures of some cells, of which these are the offsets, into an array of their shape."""
+        np.add(offset, offset.dtype.type(self.problem.reference), out=out)
+        if rises is not None:
+            out += rises.astype(offset.dtype)[self._class_ids[cells]]
 
     def _absolute(self, offset: np.ndarray, class_ids: np.ndarray, rises: np.ndarray | None) -> np.ndarray:
         """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""

@@ -89,7 +89,7 @@ def test_a_gpu_gives_what_the_cpu_gives(integrator: str, text: str, precision: s
     assert fetch is not None
     arriving, found = fetch(np.empty_like(field(gpu))), np.empty_like(field(gpu))
     with arriving.on_its_way():
-        arriving.read([slice(0, size) for size in found.shape], found)
+        arriving.read(tuple(slice(0, size) for size in found.shape), found)
     assert np.array_equal(found, field(gpu))
 
 

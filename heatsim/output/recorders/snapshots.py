@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,20 +80,17 @@ class SnapshotRecorder:
         scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
-            quantity, title, compression, values = scenario.solved, scenario.title, scenario.output.compression, field()
+            quantity, title, values = scenario.solved, scenario.title, field()
+            arriving = values if isinstance(values, ArrivingArray) else None
             if isinstance(values, ArrivingArray):
-                nothing = np.empty(0, values.dtype)
-                snapshot = Snapshot(self._problem.grid, time, step, nothing, quantity, title, fields)
-                with values.on_its_way() as arriving:
-                    write_snapshot(path, snapshot, (), compression, arriving)
-                self._series.add(path)
-                return
-            if not_looked_at:
+                values = np.empty(0, values.dtype)
+            elif not_looked_at:
                 finite = share_out(lambda z: bool(np.isfinite(values[z]).all()), parts(values.shape), values.size)
                 if not all(finite):
                     raise NotFiniteError.at(step, time)
             snapshot = Snapshot(self._problem.grid, time, step, values, quantity, title, fields)
-            write_snapshot(path, snapshot, slabs, compression)
+            with nullcontext() if arriving is None else arriving.on_its_way():
+                write_snapshot(path, snapshot, slabs, scenario.output.compression, arriving)
             self._series.add(path)
 
         return write

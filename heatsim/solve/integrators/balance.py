@@ -59,13 +59,13 @@ def solver_kernels(device: str) -> MultigridKernels:
     return cuda
 
 
-def by_parts(formula: Callable[..., Values], *values: Values, out: np.ndarray | None = None) -> Values:
-    """What a formula makes of each cell of the values, of which some may be numbers, in the array `out` or in a fresh
-    field: on the host by threads, since the system takes longer for a fresh field than the formula does."""
+def by_parts(formula: Callable[..., Values], *values: Values) -> Values:
+    """What a formula makes of each cell of the values, of which some may be numbers, in a fresh field: on the host by
+    threads, since the system takes longer for a fresh field than the formula does."""
     arrays = [each for each in values if isinstance(each, np.ndarray) and each.ndim]
     if not arrays:
         return formula(*values)
-    found = np.empty(arrays[0].shape) if out is None else out
+    found = np.empty(arrays[0].shape)
 
     def fill(part: slice) -> None:
         found[part] = formula(*(each[part] if isinstance(each, np.ndarray) and each.ndim else each for each in values))
@@ -112,10 +112,7 @@ class Balance:
 
     def assign(self, values: Values) -> None:
         """Take over values into the field."""
-        if isinstance(self.values, np.ndarray) and isinstance(values, np.ndarray):
-            by_parts(lambda new: new, values, out=self.values)
-        else:
-            self._kernels.assign(self.values, values)
+        self._kernels.assign(self.values, values)
 
     def extent(self, values: Values) -> tuple[float, float]:
         """The least and the largest value in the cells that are solved; not numbers where one is none."""

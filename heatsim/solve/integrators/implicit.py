@@ -38,15 +38,14 @@ from heatsim.solve.integrators.integrator import (
 )
 from heatsim.solve.integrators.steady import seconds_of_solves
 from heatsim.solve.integrators.step_control import (
-    MIN_RANGE_K,
     NO_LIMIT,
-    SOLVER_ACCURACY,
     ErrorControl,
     StepLimit,
     TrialStep,
     allowed_step_error,
     equal_trial_steps,
     foresee_steps,
+    solver_accuracy,
     step_share,
 )
 from heatsim.solve.integrators.tableaus import SCHEMES, TR_BDF2, Tableau
@@ -300,7 +299,7 @@ def _measure(state: State, dt: float) -> float:
     stepper, control = _make_stepper(state), problem.scenario.time
     low, high = state.extent_at_start
     share = allowed_step_error(control.tolerance or DEFAULT_TOLERANCE, stepper.tableau.embedded_order)
-    accuracy = None if control.has_equal_steps else SOLVER_ACCURACY * share * max(high - low, MIN_RANGE_K)
+    accuracy = None if control.has_equal_steps else solver_accuracy(share, low, high)
     for attempt in range(TIMED_ATTEMPTS):  # from the start a step of the usual length may be too long
         try:
             stepper.trial_step(dt * TIMED_FACTOR**attempt, accuracy)  # compiles

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from heatsim_kernels.solver.cpu import islands
 
 from heatsim.base.threads import made
 
@@ -33,9 +34,7 @@ class Islands:
 
     def corrections(self, missing: np.ndarray) -> np.ndarray:
         """By how much each cell's island is off, K, in the shape of the missing heat of the cells, W."""
-        from heatsim_kernels.solver.cpu.islands import add_up
-
-        found = np.linalg.solve(self.matrix, add_up(self.label, missing, len(self.matrix)))
+        found = np.linalg.solve(self.matrix, islands.add_up(self.label, missing, len(self.matrix)))
         found = np.append(found, 0.0)  # the last is that of cells which are not solved
         return made(missing.shape, np.float64, lambda z: found[self.label.reshape(missing.shape)[z]])
 
@@ -45,11 +44,8 @@ def find_islands(
 ) -> Islands | None:
     """The islands of conductances g along x, y, z of the upper faces and to the outside, W/K, (nz, ny, nx) each; None
     if there is but one, or too many. solved: which cells are, None for all."""
-    from heatsim_kernels.solver.cpu.islands import add_up
-    from heatsim_kernels.solver.cpu.islands import find_islands as find
-
     gx, gy, gz = map(np.ascontiguousarray, faces)
-    found = find((gx, gy, gz), WEAK, solved, MAX_ISLANDS)
+    found = islands.find_islands((gx, gy, gz), WEAK, solved, MAX_ISLANDS)
     if found is None:
         return None
     label, count, weak = found
@@ -57,6 +53,6 @@ def find_islands(
     pairs = weak.lower[between].astype(np.int64) * count + weak.upper[between]
     matrix = np.bincount(pairs, -weak.conductance[between], count * count).reshape(count, count)
     matrix = matrix + matrix.T
-    ties = add_up(label, np.asarray(outside, np.float64), count)
+    ties = islands.add_up(label, np.asarray(outside, np.float64), count)
     np.fill_diagonal(matrix, ties - matrix.sum(axis=1))
     return Islands(label, matrix)

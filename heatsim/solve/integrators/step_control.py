@@ -265,7 +265,7 @@ class ErrorControl:
         The attempt is None if it is rejected; one that is no longer than `least` is always taken. share: of the range,
         that its error may be.
         """
-        accuracy = SOLVER_ACCURACY * share * max(self._high - self._low, MIN_RANGE_K)
+        accuracy = solver_accuracy(share, self._low, self._high)
         try:
             trial_step = _compute_trial_step(self._integrator, dt, accuracy)
         except (NotConvergedError, RunawayError):
@@ -298,6 +298,12 @@ class ErrorControl:
         smooth = 0.0 < error <= rejected * (dt / before) ** ROUNDING_ORDER
         if not smooth and rejected <= self._most_rounding:
             self._rounding = max(self._rounding, min(2.0 * rejected, self._most_rounding))
+
+
+def solver_accuracy(share: float, low: float, high: float) -> float:
+    """The accuracy, K, to which the stages of a step are solved whose error may be a share of the range of
+    temperatures."""
+    return SOLVER_ACCURACY * share * max(high - low, MIN_RANGE_K)
 
 
 def step_share(tolerance: float, order: int, error_constant: float) -> float:

@@ -13,6 +13,7 @@ from numba import prange
 
 from heatsim_kernels.device.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.device.cpu.threads import limited, threads_for
+from heatsim_kernels.solver.cpu.network import join
 
 NONE, STRONG, WEAK = 0, 1, 2
 APART = -1  # label of a cell that is not solved
@@ -65,20 +66,6 @@ def _count_weak(g, share, largest, counts):
             counts[axis, z] = found
 
 
-@inlined
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]  # halves the way for the next search
-        i = parent[i]
-    return i
-
-
-@inlined
-def _join(parent, i, j):
-    i, j = _root(parent, i), _root(parent, j)
-    parent[max(i, j)] = min(i, j)
-
-
 @parallel_jit
 def _label(g, share, largest, solved, slabs, parent, used, label):
     """label (cells,): the island of each cell, by the order of the roots; the number of islands. parent, used: room
@@ -95,14 +82,14 @@ def _label(g, share, largest, solved, slabs, parent, used, label):
                     for axis in range(3):
                         kind, above = _kind(g, axis, z, y, x, largest, share)
                         if kind == STRONG and (axis < 2 or z < above[0] < slabs[slab + 1]):
-                            _join(parent, (z * ny + y) * nx + x, (above[0] * ny + above[1]) * nx + above[2])
+                            join(parent, (z * ny + y) * nx + x, (above[0] * ny + above[1]) * nx + above[2])
     for slab in range(len(slabs) - 1):
         z = slabs[slab + 1] - 1
         for y in range(ny):
             for x in range(nx):
                 kind, above = _kind(g, 2, z, y, x, largest, share)
                 if kind == STRONG:
-                    _join(parent, (z * ny + y) * nx + x, (above[0] * ny + y) * nx + x)
+                    join(parent, (z * ny + y) * nx + x, (above[0] * ny + y) * nx + x)
     for plane in prange(nz):
         z = np.int64(plane)
         for i in range(z * ny * nx, (z + 1) * ny * nx):

@@ -56,8 +56,15 @@ def _root(parts, i):
     return i
 
 
+@inlined
+def join(parts, i, j):
+    """Two cells hang together: the least cell of both parts is that of the one they make."""
+    i, j = _root(parts, i), _root(parts, j)
+    parts[max(i, j)] = min(i, j)
+
+
 @jit
-def _join(gx, gy, gz, shape, parts):
+def _find_parts(gx, gy, gz, shape, parts):
     nz, ny, nx = shape
     for i in range(len(parts)):
         parts[i] = i
@@ -66,8 +73,7 @@ def _join(gx, gy, gz, shape, parts):
         for way in range(1, 6, 2):
             other = beyond(i, way, x, y, z, nz, ny, nx)
             if conductance(gx, gy, gz, i, other, way) > 0:
-                a, b = _root(parts, i), _root(parts, other)
-                parts[max(a, b)] = min(a, b)
+                join(parts, i, other)
     for i in range(len(parts)):
         parts[i] = parts[parts[i]]  # never above i, so that is final already
 
@@ -75,7 +81,7 @@ def _join(gx, gy, gz, shape, parts):
 def find_parts(faces: Faces) -> np.ndarray:
     """For each cell the least of those that it hangs together with."""
     parts = np.empty(faces[0].shape, np.int32)
-    _join(*_flat(faces), parts.shape, parts.reshape(-1))
+    _find_parts(*_flat(faces), parts.shape, parts.reshape(-1))
     return parts
 
 

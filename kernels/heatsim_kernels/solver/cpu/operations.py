@@ -59,7 +59,17 @@ def get(values: np.ndarray) -> np.ndarray:
 
 def assign(target: np.ndarray, values: np.ndarray | float) -> None:
     """target = values, rounded to its type."""
-    target[...] = values
+    threads = threads_for(target.size)
+    if threads == 1:
+        target[...] = values
+        return
+    whole, ends = np.broadcast_to(values, target.shape), np.linspace(0, len(target), threads + 1).astype(int).tolist()
+
+    def assign_some(some: slice) -> None:
+        target[some] = whole[some]
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(assign_some, map(slice, ends[:-1], ends[1:])))
 
 
 def largest(values: np.ndarray) -> float:
