@@ -1,6 +1,7 @@
 """Compare steppers and solvers of slabs on several ranks with those of the whole grid: `mpiexec -n 8 python ...`.
 With `--gpus` steppers on the GPUs of the ranks, by all kernels, with one on a GPU; SHARE=0/4 in the environment takes
-the first of four shares of the cases, since most of the time kernels are compiled.
+the first of four shares of the cases, each with features of its own: most of the time kernels are compiled. They are
+kept on disk (`kernel_cache`). All ranks compile those of the whole grid first, each those of other cases.
 
 Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger, or in a
 solution and how it was found. With `--fewer-kernels` cases are fewer, all of the features that slabs cut: none of those
@@ -26,6 +27,7 @@ from heatsim.solve.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
+from heatsim_kernels.device.cuda import api  # noqa: E402
 from heatsim_kernels.explicit import ONE_STEP_KERNELS, STEPPERS  # noqa: E402
 from heatsim_kernels.explicit.cpu.stepper import CpuStepper  # noqa: E402
 from heatsim_kernels.explicit.enthalpy import NONLINEAR_STEPPERS  # noqa: E402
@@ -41,7 +43,7 @@ from heatsim.solve.ranks.field import RanksStepper  # noqa: E402
 from heatsim.solve.ranks.parts import Ranks  # noqa: E402
 from heatsim.solve.ranks.solver import RanksSolver  # noqa: E402
 
-if MPI.COMM_WORLD.rank == 0:  # the others serve, and need not know what
+if MPI.COMM_WORLD.rank == 0 or "--gpus" in sys.argv:  # on CPUs the others serve, and need not know what
     import multigrid_cases
     import nonlinear_cases
     from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, random_case
@@ -114,7 +116,8 @@ def cases_on_gpus(few: bool) -> Iterator[RanksCase]:
         yield RanksCase("uniform with losses", PERIODIC[0], False, np.float32, 1, 0, 1, "temporal")
         return
     share, shares = (int(each) for each in os.environ.get("SHARE", "0/1").split("/"))
-    for case in list(cases(False))[share::shares]:
+    every = list(cases(False))
+    for case in every[share * len(every) // shares : (share + 1) * len(every) // shares]:
         kernels = ["register", "basic"] if case.features in NONLINEAR else ["temporal", *ONE_STEP_KERNELS]
         for kernel in dict.fromkeys((kernels[0], kernels[0 if few else case.seed % len(kernels)])):
             yield case._replace(kernel=kernel)
@@ -235,6 +238,11 @@ def compared_with(ranks: Ranks, few: bool, gpus: bool) -> Iterator[tuple[RanksCa
 def main() -> None:
     world = MPI.COMM_WORLD
     compared, different, begun = 0, [], time.monotonic()
+    if "--gpus" in sys.argv and not SIMULATED:
+        api.take_device(world.rank)
+        for case in [*cases_on_gpus("--fewer-kernels" in sys.argv)][world.rank :: world.size]:
+            result_alone(case)
+        world.Barrier()
     for count in (count for count in COUNTS if count <= world.size):
         comm = world.Split(0 if world.rank < count else MPI.UNDEFINED)
         if comm != MPI.COMM_NULL:

@@ -162,11 +162,13 @@ def test_slabs_on_simulated_gpus_have_the_bits_of_one() -> None:
 
 
 @pytest.mark.gpu
-def test_slabs_on_gpus_have_the_bits_of_one() -> None:
-    output = told([str(MPIEXEC), "-n", "4", sys.executable, str(COMPARE), "--gpus", "--fewer-kernels"])
+@pytest.mark.parametrize("share", range(4))  # each compiles kernels for minutes
+def test_slabs_on_gpus_have_the_bits_of_one(share: int) -> None:
+    command = [str(MPIEXEC), "-n", "4", sys.executable, str(COMPARE), "--gpus", "--fewer-kernels"]
+    output = told(command, SHARE=f"{share}/4")
     found = re.search(r"(\d+) cases, 0 with", output)
     assert found, output
-    assert int(found[1]) > 200, output
+    assert int(found[1]) > 50, output
 
 
 # Enough cells for the solver to cut them. The second one by Newton's iterations, with a contact that closes.
