@@ -19,8 +19,9 @@ from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.errors import Issue
 from heatsim.problem.media.cell_classes import CellClasses
 from heatsim.problem.media.zones import Zones
+from heatsim.problem.shapes.condition_measure import Measure, condition_measure
 from heatsim.problem.shapes.floorplans import read_plan
-from heatsim.problem.shapes.painted_volumes import exact_volume, regions_off_their_shapes
+from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes, shape_volume
 from heatsim.problem.shapes.voxelise import covered_volume
 from heatsim.problem.table_warnings import tables_off
 from heatsim.problem.terms.boundary_faces import BoundaryFaces, Points
@@ -40,7 +41,6 @@ MAX_VOXEL_ERROR = 0.05  # relative
 MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
 FAST_HINT = "give its mean in place of it, a shorter run, or a trace"
-_FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
 
 
 def problem_warnings(problem: Problem) -> list[Issue]:
@@ -73,17 +73,27 @@ def problem_warnings(problem: Problem) -> list[Issue]:
 
 
 def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[KeyIssue]:
-    """Power densities in boxes, balls and cylinders whose cells have another volume."""
+    """Amounts in a unit volume of shapes whose cells have another volume."""
     for i, source in enumerate(scenario.sources):
         shape, density = source.region, source.power_density
-        exact = None if shape is None or density is None else exact_volume(shape, grid)
-        if shape is None or density is None or not exact:
+        if shape is None or (density is None and source.cell_term is None):
             continue
         key: Key = ("sources", i, "region")
+        exact = shape_volume(scenario, key, shape, grid)
         covered = covered_volume(scenario, key, shape, grid)
-        if abs(covered - exact) > MAX_VOXEL_ERROR * exact:
-            found = _describe("volume", "m3", covered, exact) + _heat(density, covered, exact, "are released")
-            yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
+        if exact is not None and _differ(covered, exact):
+            found = _describe("volume", "m3", covered, exact.size) + _heat(density, covered, exact.size, "are released")
+            hint = (
+                "cells that fit the shape"
+                if density is None
+                else "power in place of power_density, or cells that fit the shape"
+            )
+            yield KeyIssue((*key, *shape.forms), found, hint if density else "cells that fit the shape")
+
+
+def _differ(covered: float, exact: Measure) -> bool:
+    """Whether the cells of a shape have another volume or area than it has, beyond doubt."""
+    return exact.size > 0.0 and abs(covered - exact.size) > MAX_VOXEL_ERROR * exact.size + 3.0 * exact.error
 
 
 def weak_faces(
@@ -106,18 +116,18 @@ def weak_faces(
 
 
 def patches_off_their_areas(scenario: Scenario, grid: CellGrid, boundary_faces: BoundaryFaces) -> Iterator[KeyIssue]:
-    """Patches with a flux whose cell faces have another area than their condition."""
+    """Patches that pass heat and whose cell faces have another area than their condition."""
     reported = set()
     for patch in boundary_faces:
         condition, key = patch.condition, patch.key
-        if not condition.GIVEN_FLUX or condition.where is None or key in reported:
+        if not condition.PASSES_HEAT or condition.where is None or key in reported:
             continue
         covered, exact = _areas(condition.where, grid, patch.face)
-        if exact and abs(covered - exact) > MAX_VOXEL_ERROR * exact:
+        if _differ(covered, exact):
             reported.add(key)
-            flux = condition.inputs[condition.GIVEN_FLUX]
-            found = _describe("area", "m2", covered, exact) + _heat(flux, covered, exact, "enter")
-            hint = "cells that fit the patch, or a scaled flux"
+            flux = condition.inputs[condition.GIVEN_FLUX] if condition.GIVEN_FLUX else None
+            found = _describe("area", "m2", covered, exact.size) + _heat(flux, covered, exact.size, "enter")
+            hint = "cells that fit the patch" + (", or a scaled flux" if condition.GIVEN_FLUX else "")
             yield KeyIssue((*key, "where"), f"{found} at {FACES[patch.face]}", hint)
 
 
@@ -125,48 +135,25 @@ def _describe(what: str, unit: str, covered: float, exact: float) -> str:
     return f"the cells with their centres in it have {covered / exact:.3g} times its {what} of {exact:.4g} {unit}"
 
 
-def _heat(density: float | Expression, covered: float, exact: float, happens: str) -> str:
-    if isinstance(density, Expression):
+def _heat(density: float | Expression | None, covered: float, exact: float, happens: str) -> str:
+    if density is None or isinstance(density, Expression):
         return ""
     return f": {density * covered:.4g} W {happens} in place of {density * exact:.4g} W"
 
 
-def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, float]:
-    """Area of the cells of a face whose centres meet a condition, and of all points that do, m2; the latter 0 where
-    the patch has so many cells that it would take long."""
-    whole = [grid.faces(axis) for axis in FACE_AXES[FACES[face][0]]]
-    truth, areas = _on_face(condition, grid, face, *whole)
-    covered = float(areas[truth].sum())
-    if not truth.any():
-        return covered, 0.0
-    near = [edges[max(at.min() - 1, 0) : at.max() + 3] for edges, at in zip(whole, np.nonzero(truth), strict=True)]
-    finer = min(_FINEST, int(np.sqrt(_MAX_POINTS / (near[0].size * near[1].size))))
-    if finer < _COARSEST:
-        return covered, 0.0
-    truth, areas = _on_face(condition, grid, face, *(_cut(edges, finer) for edges in near))
-    return covered, float(areas[truth].sum())
-
-
-def _on_face(
-    condition: Expression, grid: CellGrid, face: int, rows: np.ndarray, columns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of the pieces of a face between these places: whether their middles meet a condition, and their areas, m2."""
-    normal, upper = FACES[face][0], face % 2
-    across = {
-        axis: 0.5 * (edges[1:] + edges[:-1]) for axis, edges in zip(FACE_AXES[normal], (rows, columns), strict=True)
-    }
-    at: Points = dict(zip(FACE_AXES[normal], np.meshgrid(*across.values(), indexing="ij"), strict=True))
-    at = {**at, normal: grid.span(normal)[upper]}
-    areas = np.outer(np.diff(rows), np.diff(columns))
-    if grid.coordinates == "cylindrical":
-        areas = areas * at["x"]
-    return np.broadcast_to(condition(**at), areas.shape) != 0, areas
-
-
-def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
-    """Each interval cut into equal parts."""
-    inner = edges[:-1, None] + np.diff(edges)[:, None] * np.arange(parts) / parts
-    return np.append(inner.reshape(-1), edges[-1])
+def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, Measure]:
+    """Area of the cells of a face whose centres meet a condition, and of all points that do, m2."""
+    normal, axes = FACES[face][0], FACE_AXES[FACES[face][0]]
+    fixed = {normal: grid.span(normal)[face % 2]}
+    at: Points = dict(zip(axes, np.meshgrid(*(grid.centres(axis) for axis in axes), indexing="ij"), strict=True))
+    areas = np.outer(*(np.diff(grid.faces(axis)) for axis in axes))
+    radial = grid.coordinates == "cylindrical"
+    if radial:
+        areas = areas * at.get("x", fixed.get("x", 0.0))
+    truth = np.broadcast_to(condition(**at, **fixed), areas.shape) != 0
+    exact = condition_measure(condition, {axis: grid.span(axis) for axis in axes}, fixed, radial)
+    factor = fixed["x"] if radial and normal == "x" else 1.0
+    return float(areas[truth].sum()), Measure(factor * exact.size, factor * exact.error)
 
 
 # --- inputs that change more often than steps end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def test_boxes_in_cylindrical_coordinates_have_their_volume(r: float, count: int
 
 
 def patched(condition: str, kind: str = "flux", **more: Any) -> Table:
-    amount = {"flux": 1e5} if kind == "flux" else {"temperature": 20.0}
+    amount = {"flux": {"flux": 1e5}, "fixed": {"temperature": 20.0}}.get(kind, {})
     patch = {"where": condition, "kind": kind, **amount, **more}
     fixed = {"kind": "fixed", "temperature": 20.0}
     return {"boundary": {"z_min": fixed, "z_max": {"kind": "insulated", "patches": [patch]}}}
@@ -109,11 +110,11 @@ def test_a_coarse_patch_is_told_with_both_powers() -> None:
     [
         (FINE, patched(ROUND)),
         (COARSE, patched("x < 0.003 and y > 0.01")),
-        (COARSE, patched(ROUND, kind="fixed")),
+        (COARSE, patched(ROUND, kind="insulated")),
         (COARSE, patched(f"not ({ROUND.replace('0.0025', '0.002')})")),
     ],
 )
-def test_patches_that_fit_or_have_no_flux_are_not_told(cells: int, face: Table) -> None:
+def test_patches_that_fit_or_pass_no_heat_are_not_told(cells: int, face: Table) -> None:
     assert told(cells, **face) == []
 
 
@@ -122,3 +123,37 @@ def test_rings_on_the_end_of_a_cylinder_have_their_area() -> None:
     assert of(around, **patched("0.004 < x < 0.006")) == []
     ((_, message, _),) = of(around, **patched("0.004 < x < 0.0066"))
     assert "10.37 W enter in place of 8.6" in message
+
+
+# thinner than a cell of 1 mm by 50 and by 800 times, and no sum of its points need meet it
+SHEETS = ("abs(x - 0.0035) < 1e-5", "abs(x - 0.0035) < 6.3e-7", "abs(x + y - 0.02) < 1e-6")
+
+
+@in_turn("condition", SHEETS)
+def test_thin_conditions_are_told_as_thin_boxes_are(condition: str) -> None:
+    """A sheet of cells, 1 mm thick or its diagonal, is heated, held or cooled in place of each."""
+    volume = {SHEETS[0]: 4e-9, SHEETS[1]: 2.52e-10, SHEETS[2]: 4e-10}[condition]
+    for section, place in (
+        (heated({"where": condition}), "sources.0.region.where"),
+        (heated({"where": condition}, perfusion={"coefficient": 1e3, "temperature": 20.0}), "sources.0.region.where"),
+        (patched(condition), "boundary.z_max.patches.0.where"),
+        (patched(condition, kind="fixed"), "boundary.z_max.patches.0.where"),
+        (patched(condition, kind="convection", coefficient=10.0, ambient=20.0), "boundary.z_max.patches.0.where"),
+    ):
+        ((key, message, _),) = told(COARSE, **section)
+        assert key == place
+        exact = float(message.partition(" of ")[2].split()[0])
+        assert exact == pytest.approx(volume * (100.0 if "patches" in place else 1.0), rel=0.04)
+
+
+def test_a_source_in_a_surface_of_a_file_is_told(tmp_path: Path) -> None:
+    """An STL tetrahedron of legs of 3 mm between centres of cells of 1 mm."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * 0.0034 + 0.0032
+    facets = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+    lines = [f"vertex {' '.join(map(str, corners[i]))}" for facet in facets for i in facet]
+    loops = [["facet normal 0 0 0", "outer loop", *lines[3 * n : 3 * n + 3], "endloop", "endfacet"] for n in range(4)]
+    file = tmp_path / "corner.stl"
+    file.write_text("\n".join(["solid s", *(line for loop in loops for line in loop), "endsolid s"]))
+    ((key, message, _),) = told(COARSE, **heated({"stl": str(file)}))
+    assert key == "sources.0.region.stl"
+    assert f"its volume of {0.0034**3 / 6:.4g} m3" in message

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
+from heatsim.problem.shapes.condition_measure import Measure, condition_measure
 from heatsim.problem.shapes.floorplans import covered_area, read_plan
 from heatsim.problem.shapes.layouts import LayerName, layer_area
 from heatsim.problem.shapes.voxelise import (
@@ -105,7 +106,8 @@ def _painted(scenario: Scenario, grid: CellGrid, number: int) -> _Painted:
         spans[:, 2] = np.clip(drawing.z, *grid.span("z"))
     if region.floorplan is not None:
         spans[:, :2] = np.clip(plan_bounds(scenario, key, region.floorplan), spans[0, :2], spans[1, :2])
-    exact = drawn_volume(scenario, key, region, grid) if drawing else _volume_of_surface(region, spans)
+    found = shape_volume(scenario, key, region, grid)
+    exact = None if found is None or found.error > 0.01 * found.size else found.size
     shape = tuple(part.stop - part.start for part in window)
     return _Painted(window, masks.reshape(shape), exact, spans[0], spans[1], False)
 
@@ -250,6 +252,20 @@ def _mask_at(region: _Painted, cells: np.ndarray) -> np.ndarray:
 
 
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
+
+
+def shape_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> Measure | None:
+    """Volume of the part of a shape at `key` that lies in the grid, m3; None where it is not known."""
+    spans = {axis: grid.span(axis) for axis in AXES}
+    if shape.where is not None:
+        return condition_measure(shape.where, spans, {}, grid.coordinates == "cylindrical")
+    if shape.floorplan or shape.gds:
+        exact = drawn_volume(scenario, key, shape, grid)
+    elif shape.stl is not None:
+        exact = _volume_of_surface(shape, np.array(list(spans.values())).T)
+    else:
+        exact = exact_volume(shape, grid)
+    return None if exact is None else Measure(exact, 0.0)
 
 
 def exact_volume(shape: Shape, grid: CellGrid) -> float | None:
