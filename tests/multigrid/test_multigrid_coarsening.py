@@ -96,6 +96,15 @@ def test_thin_cells_are_coarsened_across_their_thin_side_alone(
     assert levels[1].shape == tuple(9 if n == 7 else n for n in shape)
 
 
+def test_void_does_not_hide_which_axes_of_a_thin_layer_are_strong() -> None:
+    """A layer of flat cells, three in thickness, amid void: without regard to void all axes count as strong."""
+    whole = steady(np.ones((16, 16, 16)), size=(1, 1, 0.1))
+    for g in (whole.gx, whole.gy, whole.gz):
+        g[3:] = 0.0
+    whole.gz[2:] = 0.0
+    assert Hierarchy(whole, operations).levels[1].shape == (9, 16, 16)
+
+
 @pytest.mark.parametrize("twice", [False, True])
 def test_the_cycle_is_symmetric_and_positive(twice: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hierarchies, "MANY_CELLS", 1)

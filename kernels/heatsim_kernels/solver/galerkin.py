@@ -47,7 +47,7 @@ def strong_cells(shape: Shape, share: float, conductance: Callable[[int, CellSam
     """(3,) number of cells, in a sample, with a conductance along z, y, x of at least `share` of their largest.
 
     `conductance` gives that of a sample to both sides along an axis, float32. Axes that are too short to be coarsened
-    count as not conducting.
+    count as not conducting. A cell that conducts along none, as void does, is strong along none.
     """
     nz, ny, nx = (n // SAMPLED | 1 for n in shape)  # odd: structures often repeat every 2, 4 or 8 cells
     sz, sy, sx = (-(-n // step) for n, step in zip(shape, (nz, ny, nx), strict=True))
@@ -56,7 +56,8 @@ def strong_cells(shape: Shape, share: float, conductance: Callable[[int, CellSam
     for axis in range(3):
         if shape[axis] > 2:
             along[axis] = conductance(axis, sample)
-    return np.asarray((along >= np.float32(share) * along.max(axis=0)).sum(axis=(1, 2, 3)))
+    strong = (along > 0) & (along >= np.float32(share) * along.max(axis=0))
+    return np.asarray(strong.sum(axis=(1, 2, 3)))
 
 
 def cells_between(coarsening: Coarsening) -> CellSample:
