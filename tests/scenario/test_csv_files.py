@@ -11,7 +11,7 @@ from helpers.in_turn import in_turn
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.scenario.language.csv_file import CsvError, name_and_unit, parse_csv
+from heatsim.scenario.language.csv_file import CsvError, name_and_unit, parse_csv, read_csv
 from heatsim.scenario.sweep import axes_of_file
 
 TEXT = """
@@ -71,6 +71,8 @@ def test_the_columns_of_a_sweep_have_units(tmp_path: Path) -> None:
 def test_heads_are_names_with_units() -> None:
     heads = ("T [degC]", "T (degC)", '"x [mm]"', "T (probe 1)", "share [-]", "plain", "a [b] c")
     found = [name_and_unit(head) for head in heads]
+    more = [name_and_unit(head) for head in ("time/h", "T / K", "q/(kW/m2)", "in/out", "w/h ratio")]
+    assert more == [("time", "h"), ("T", "K"), ("q", "kW/m2"), ("in/out", ""), ("w/h ratio", "")]
     assert found[:3] == [("T", "degC"), ("T", "degC"), ("x", "mm")]
     assert found[3:] == [("T (probe 1)", ""), ("share", ""), ("plain", ""), ("a [b] c", "")]
 
@@ -89,3 +91,41 @@ def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("h,L\n5\n")
     with pytest.raises(HeatsimError, match=r"runs\.csv: expected a line of names"):
         axes_of_file(tmp_path / "runs.csv")
+
+
+@in_turn("head", ["time/h", "time / h", "time_h", "time in h", "Time, h", "hours"])
+def test_units_are_heard_without_brackets(tmp_path: Path, head: str) -> None:
+    """A unit behind a name counts where it measures what is wanted: `T_in` stays a name."""
+    quoted = f'"{head}"'
+    face = 'boundary.x_min = { kind = "fixed", temperature = { file = "data.csv", column = "T_in" } }'
+    series = scenario(tmp_path, f"{quoted},T_in,air_K\n0,20,293.15\n0.1,30,303.15\n", face).boundary.x_min.temperature  # type: ignore[attr-defined]
+    np.testing.assert_allclose([*series.times, *series.values], [0.0, 360.0, 20.0, 30.0])
+    face = face.replace("T_in", "air_K")
+    series = scenario(tmp_path, f"{quoted},T_in,air_K\n0,20,293.15\n0.1,30,303.15\n", face).boundary.x_min.temperature  # type: ignore[attr-defined]
+    np.testing.assert_allclose(series.values, [20.0, 30.0])
+    if head != "hours":
+        problem = build_problem(
+            scenario(tmp_path, f"{quoted},power_kW\n0,1\n0.1,1\n", 'sources = [{ trace = "data.csv" }]')
+        )  # type: ignore[arg-type]
+        trace = problem.volume_sources.traces[0]
+        np.testing.assert_allclose([*trace.times, *trace.powers], [0.0, 360.0, 1000.0, 1000.0])
+
+
+@in_turn("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@in_turn("separator", [";", "\t"])
+def test_tables_of_german_spreadsheets_are_read(tmp_path: Path, encoding: str, separator: str) -> None:
+    lines = ["time [h]", "air [degC]"], ["0", "20,5"], ["0,1", "3,05e1"]
+    text = "\ufeff" * (encoding == "utf-16-be") + "\r\n".join(map(separator.join, lines))
+    (tmp_path / "data.csv").write_bytes(text.encode(encoding))
+    table = read_csv(tmp_path / "data.csv")
+    np.testing.assert_allclose(table.numbers(0, "s"), [0.0, 360.0])
+    np.testing.assert_allclose(table.numbers(1, "degC"), [20.5, 30.5])
+
+
+def test_commas_that_may_mean_two_things_are_refused() -> None:
+    with pytest.raises(CsvError, match=r"row 2: expected 2 values, found 4"):
+        parse_csv("time,air\n0,5,20,5\n").numbers(0, "s")
+    with pytest.raises(CsvError, match=r"row 3: decimals have commas here: .1\.234. may be thousands"):
+        parse_csv("time;air\n0;20,5\n1;1.234\n")
+    with pytest.raises(CsvError, match=r"expected a unit of time in brackets, found .time \(Std\)."):
+        parse_csv("time (Std),air\n0,20\n").numbers(0, "s")

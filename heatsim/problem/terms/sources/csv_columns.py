@@ -126,7 +126,7 @@ def read_block_powers(scenario: Scenario, key: Key, path: Path, blocks: Sequence
 
 def _table(scenario: Scenario, key: Key, path: Path) -> CsvRows:
     try:
-        return read_csv(path)
+        return read_csv(path).heard()
     except CsvError as error:
         if error.missing:
             raise ScenarioError([scenario.issue_at(key, f"{path}: no such file")]) from None

@@ -84,7 +84,7 @@ def read_series(table: dict[str, Any], directory: Path, unit: str, absolute: boo
     except CsvError as error:
         message = f"{error} in {file.name}, found {found(column)}"
         raise validation_error_at(("column",), message, error.hint) from None
-    heads = [head.lower() for head in table_of_file.names]
+    heads = [head.lower() for head in table_of_file.heard().names]
     at = next((i for i, head in enumerate(heads) if head in ("time", "t")), 0)
     times = _column(file, table_of_file, at, "s", False)
     values = _column(file, table_of_file, place, unit, absolute)
