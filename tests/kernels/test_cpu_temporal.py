@@ -186,3 +186,21 @@ def _covered_blocks(shape: tile_plan.TilingShape, fused: int, threads: int) -> t
         covered[z0:z1, y0:y1, x0:x1] += 1
     assert (covered == 1).all()
     return tuple(sorted({(int(block), *map(int, sides)) for _, _, *sides, block, _ in tiles}))
+
+
+def test_slabs_are_as_many_as_give_the_busiest_thread_the_least_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_plan, "L2_BUDGET", 832 * 1024)
+
+    def efficiency(n: int, per_line: int, threads: int) -> float:
+        shape = tile_plan.TilingShape((n, n, n), (False,) * 3, per_line)
+        cut = tile_plan.best_cut(shape, None)
+        return n**3 / threads / tile_plan.work_of_busiest(shape, cut, tile_plan.tiling(shape, cut, threads), threads)
+
+    assert efficiency(64, 16, 8) > 0.6  # 0.40 with slabs of 16 planes, of which half the threads have none
+    assert efficiency(256, 16, 16) > 0.82  # 0.75 with a slab for each thread
+    assert efficiency(256, 8, 16) > 0.86  # 0.78
+    assert efficiency(512, 16, 32) > 0.88  # 0.77
+    shape = tile_plan.TilingShape((64, 64, 64), (False,) * 3, 16)
+    cut = tile_plan.best_cut(shape, 5)
+    tiles = tile_plan.tiling(shape, cut, 2)  # of 5 steps, 0 to 4 planes overlap: 2 in the mean
+    assert tile_plan.work_of_busiest(shape, cut, tiles, 2) == (32 + 2) * 64 * 64

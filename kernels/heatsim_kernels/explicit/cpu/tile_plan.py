@@ -1,7 +1,8 @@
 """CPU: how many steps a pass takes, and how the grid is cut for it. Planning only; `fused_pass` does the work.
 
-Apart from the slabs, neither depends on the number of threads. The energy ledger does not see the slabs: it is kept by
-block and plane, so that its sums are the same for any number of threads.
+Only the number of slabs depends on the number of threads: the thread with the most to do gets as little as may be. The
+energy ledger does not see the slabs: it is kept by block and plane, so that its sums are the same for any number of
+threads.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ MAX_FUSED_STEPS = 8  # more steps save less than a tenth of a step's memory time
 MEMORY_TIME = 2.0  # time of a cell through memory over its time in cache, measured on two cores of Zen 4
 POTENTIAL_TIME = 1.8  # time of a cell where its potential is looked up over that where it is not, on a Xeon
 MIN_SLAB = 16  # planes, if steps are fused: the overlap of slabs is computed twice
+WORTH = 1.05  # by so much less work the busiest thread must have with another number of slabs than the usual one
 MIN_BANDS = 8  # tiles of a plane, or a multiple, where there are fewer than two slabs: threads share out the planes
 MIN_LINES = 32  # cache lines of a row in a tile, unless the grid has fewer
 WASTED_LINES = (
@@ -150,20 +152,37 @@ def tiling(shape: TilingShape, cut: TilingCut, threads: int, planes: int | None 
     nz = shape.cells[0] if planes is None else planes
     multiple = _band_multiple(shape, cut.parts)
     bands = min(ny, -(-ny // (cut.height * multiple)) * multiple)
-    slabs = max(1, min(threads, nz // MIN_SLAB if cut.fused > 1 else nz))
-    z, y, x = (
-        np.linspace(0, n, pieces + 1).astype(np.int64)
-        for n, pieces in ((nz, slabs), (ny, bands), (_lines(shape), cut.parts))
-    )
+    y, x = (np.linspace(0, n, pieces + 1).astype(np.int64) for n, pieces in ((ny, bands), (_lines(shape), cut.parts)))
     x = np.minimum(nx, x * shape.per_line)
-    return np.array(
-        [
-            (z[s], z[s + 1], y[b], y[b + 1], x[p], x[p + 1], b * cut.parts + p, y[b + 1])
-            for s in range(slabs)
-            for b in range(bands)
-            for p in range(cut.parts)
-        ]
+    of_slab = np.array(
+        [(y[b], y[b + 1], x[p], x[p + 1], b * cut.parts + p, y[b + 1]) for b in range(bands) for p in range(cut.parts)]
     )
+    usual = max(1, min(threads, nz // MIN_SLAB if cut.fused > 1 else nz))
+    plans = [_in_slabs(of_slab, nz, slabs) for slabs in range(1, min(threads, nz) + 1)]
+    work = [work_of_busiest(shape, cut, tiles, threads) for tiles in plans]
+    best = int(np.argmin(work))
+    return plans[best if WORTH * work[best] < work[usual - 1] else usual - 1]
+
+
+def _in_slabs(of_slab: np.ndarray, nz: int, slabs: int) -> np.ndarray:
+    """The tiles of a slab, (m, 6), in each of so many slabs of nz planes."""
+    z = np.linspace(0, nz, slabs + 1).astype(np.int64)
+    ends = np.repeat(np.column_stack((z[:-1], z[1:])), len(of_slab), axis=0)
+    return np.hstack((ends, np.tile(of_slab, (slabs, 1))))
+
+
+def work_of_busiest(shape: TilingShape, cut: TilingCut, tiles: np.ndarray, threads: int) -> float:
+    """Cells that the thread with the most to do computes in a step, what overlaps included. Threads take runs of as
+    many tiles, as in `fused_pass.advance`."""
+    nz = int(tiles[:, 1].max())
+    overlaps = shape.halo(cut.fused) - np.arange(cut.fused)[:, None]
+    lengths = [
+        np.where(wraps, end - first + 2 * overlaps, np.minimum(n, end + overlaps) - np.maximum(0, first - overlaps))
+        for n, wraps, first, end in zip((nz, shape.cells[1]), shape.wraps, tiles.T[:4:2], tiles.T[1:4:2], strict=False)
+    ]
+    work = (lengths[0] * lengths[1]).mean(axis=0) * (tiles[:, 5] - tiles[:, 4])
+    ends = np.concatenate(([0.0], np.cumsum(work)))[len(tiles) * np.arange(threads + 1) // threads]
+    return float(np.diff(ends).max())
 
 
 def tallest_without_potentials(shape: TilingShape, cut: TilingCut) -> int:
