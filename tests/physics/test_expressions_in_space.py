@@ -246,7 +246,8 @@ def test_what_cannot_be_resolved_is_told_with_both_numbers() -> None:
     noise = CUBE.replace("initial.temperature = 300.0", 'initial.temperature = "300 + sin(1e9*x)"')
     assert "values at their centres are taken" in told(problem(noise))
     assert "mixes place and temperature" in told(density("exp(-x*T)"))
-    assert told(density(BALL)) == told(density("1e6*(1 + x)*(1 + T/300)")) == ""
+    outside = "1e8*exp(-((x - 2 - 0.2*t)/0.05)**2)"
+    assert told(density(BALL)) == told(density("1e6*(1 + x)*(1 + T/300)")) == told(density(outside)) == ""
 
 
 def test_power_takes_no_places_and_is_released_to_rounding_in_any_region() -> None:

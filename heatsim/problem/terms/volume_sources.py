@@ -60,6 +60,7 @@ MOST_KEPT = 2**22  # rates that are kept by their factor of time; where there ar
 MOVING_POINTS = 2**17  # at which an expression that moves is evaluated in a step, about, beyond those of the cells
 
 DOUBT_TIMES = 5  # at which it is looked at what cannot be resolved
+FELT = 1e-12  # K: so little in the mean of all cells is nothing, as the tail of a spot far outside of the box
 
 _EVERYWHERE = Expression.parse("1", frozenset())
 
@@ -348,7 +349,8 @@ class VolumeSources:
 
     def doubts(self, least: float) -> Iterator[tuple[int, float, float]]:
         """Of each term whose means over cells may be off by more than the share `least`: the number of its source, the
-        power at that of some times when it is greatest, W, and the share by which it may be off, about."""
+        power at that of some times when it is greatest, W, and the share by which it may be off, about. What no cell
+        would feel until the end is left out."""
         end = self._scenario.time.end
         times = np.linspace(0.0, end, DOUBT_TIMES).tolist() if 0.0 < end < np.inf else [0.0]
         for term in self._spatial:
@@ -358,8 +360,8 @@ class VolumeSources:
                 if means is not None and means.doubt > least:
                     power = term.scale * self._factor_at(term, time, 0.0) * self._power_in(means, term.inside)
                     found.append((abs(power), power, means.doubt))
-            if found:
-                _, power, doubt = max(found)
+            size, power, doubt = max(found, default=(0.0, 0.0, 0.0))
+            if size * end > FELT * self._whole_capacity():
                 yield term.source, power, doubt
 
     def _power_in(self, means: SpaceMeans, inside: np.ndarray | None) -> float:
@@ -483,6 +485,11 @@ class VolumeSources:
         if self._zones.ids is None:
             return np.asarray(self._capacities[0])
         return np.asarray(self._capacities[self._zones.ids[cells]])
+
+    def _whole_capacity(self) -> float:
+        """Heat capacity of all cells, J/K."""
+        planes = (self._plane_capacity(z) * self._grid.volumes(z) for z in range(self._grid.shape[0]))
+        return float(sum(plane.sum() for plane in planes))
 
     def _plane_capacity(self, z: int) -> np.ndarray:
         """Heat capacity of the cells of a plane, J/(m3 K)."""
