@@ -19,7 +19,7 @@ from heatsim.base.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.errors import Issue
 from heatsim.problem.media.cell_classes import CellClasses
 from heatsim.problem.media.zones import Zones
-from heatsim.problem.shapes.condition_measure import Measure, condition_measure
+from heatsim.problem.shapes.condition_measure import ShapeSize, condition_measure
 from heatsim.problem.shapes.floorplans import read_plan
 from heatsim.problem.shapes.painted_volumes import regions_off_their_shapes, shape_volume
 from heatsim.problem.shapes.voxelise import covered_volume
@@ -83,15 +83,11 @@ def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
         covered = covered_volume(scenario, key, shape, grid)
         if exact is not None and _differ(covered, exact):
             found = _describe("volume", "m3", covered, exact.size) + _heat(density, covered, exact.size, "are released")
-            hint = (
-                "cells that fit the shape"
-                if density is None
-                else "power in place of power_density, or cells that fit the shape"
-            )
-            yield KeyIssue((*key, *shape.forms), found, hint if density else "cells that fit the shape")
+            hint = ("power in place of power_density, or " if density else "") + "cells that fit the shape"
+            yield KeyIssue((*key, *shape.forms), found, hint)
 
 
-def _differ(covered: float, exact: Measure) -> bool:
+def _differ(covered: float, exact: ShapeSize) -> bool:
     """Whether the cells of a shape have another volume or area than it has, beyond doubt."""
     return exact.size > 0.0 and abs(covered - exact.size) > MAX_VOXEL_ERROR * exact.size + 3.0 * exact.error
 
@@ -141,19 +137,17 @@ def _heat(density: float | Expression | None, covered: float, exact: float, happ
     return f": {density * covered:.4g} W {happens} in place of {density * exact:.4g} W"
 
 
-def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, Measure]:
+def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, ShapeSize]:
     """Area of the cells of a face whose centres meet a condition, and of all points that do, m2."""
     normal, axes = FACES[face][0], FACE_AXES[FACES[face][0]]
     fixed = {normal: grid.span(normal)[face % 2]}
     at: Points = dict(zip(axes, np.meshgrid(*(grid.centres(axis) for axis in axes), indexing="ij"), strict=True))
-    areas = np.outer(*(np.diff(grid.faces(axis)) for axis in axes))
+    areas = np.outer(*(grid.measure(axis) for axis in axes))
     radial = grid.coordinates == "cylindrical"
-    if radial:
-        areas = areas * at.get("x", fixed.get("x", 0.0))
     truth = np.broadcast_to(condition(**at, **fixed), areas.shape) != 0
     exact = condition_measure(condition, {axis: grid.span(axis) for axis in axes}, fixed, radial)
     factor = fixed["x"] if radial and normal == "x" else 1.0
-    return float(areas[truth].sum()), Measure(factor * exact.size, factor * exact.error)
+    return factor * float(areas[truth].sum()), ShapeSize(factor * exact.size, factor * exact.error)
 
 
 # --- inputs that change more often than steps end

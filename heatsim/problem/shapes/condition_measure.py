@@ -22,7 +22,7 @@ _ROUNDS = 60
 _SETTLED = 1e-3  # share of what is found that may be left open to no more than its middle
 
 
-class Measure(NamedTuple):
+class ShapeSize(NamedTuple):
     """A volume, m3, or an area, m2, and by how much it may be off."""
 
     size: float
@@ -31,7 +31,7 @@ class Measure(NamedTuple):
 
 def condition_measure(
     condition: Expression, spans: Mapping[str, tuple[float, float]], fixed: Mapping[str, float], radial: bool
-) -> Measure:
+) -> ShapeSize:
     """How much of a box along some axes meets a condition; fixed: the other coordinates; radial: x is a radius."""
     axes = [axis for axis in spans if axis in condition.names]
     across = 1.0
@@ -56,7 +56,7 @@ def condition_measure(
         shares, within = _shares(condition, axes, (low, high), fixed, radial)
         found += float((shares * sizes).sum())
         error = float(np.sqrt((sizes**2 * within).sum()))
-    return Measure(across * found, across * error)
+    return ShapeSize(across * found, across * error)
 
 
 def _shares(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.base.grid import AXES, CellGrid
-from heatsim.problem.shapes.condition_measure import Measure, condition_measure
+from heatsim.problem.shapes.condition_measure import ShapeSize, condition_measure
 from heatsim.problem.shapes.floorplans import covered_area, read_plan
 from heatsim.problem.shapes.layouts import LayerName, layer_area
 from heatsim.problem.shapes.voxelise import (
@@ -254,7 +254,7 @@ def _mask_at(region: _Painted, cells: np.ndarray) -> np.ndarray:
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
 
 
-def shape_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> Measure | None:
+def shape_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> ShapeSize | None:
     """Volume of the part of a shape at `key` that lies in the grid, m3; None where it is not known."""
     spans = {axis: grid.span(axis) for axis in AXES}
     if shape.where is not None:
@@ -265,7 +265,7 @@ def shape_volume(scenario: Scenario, key: Key, shape: Shape, grid: CellGrid) -> 
         exact = _volume_of_surface(shape, np.array(list(spans.values())).T)
     else:
         exact = exact_volume(shape, grid)
-    return None if exact is None else Measure(exact, 0.0)
+    return None if exact is None else ShapeSize(exact, 0.0)
 
 
 def exact_volume(shape: Shape, grid: CellGrid) -> float | None:

@@ -360,9 +360,8 @@ class VolumeSources:
                 if means is not None and means.doubt > least:
                     power = term.scale * self._factor_at(term, time, 0.0) * self._power_in(means, term.inside)
                     found.append((abs(power), power, means.doubt))
-            size, power, doubt = max(found, default=(0.0, 0.0, 0.0))
-            if size * end > FELT * self._whole_capacity():
-                yield term.source, power, doubt
+            if found and max(found)[0] * end > FELT * self._whole_capacity():
+                yield term.source, *max(found)[1:]
 
     def _power_in(self, means: SpaceMeans, inside: np.ndarray | None) -> float:
         power = means.values() * grid_cells(self._grid).volumes()
@@ -488,8 +487,8 @@ class VolumeSources:
 
     def _whole_capacity(self) -> float:
         """Heat capacity of all cells, J/K."""
-        planes = (self._plane_capacity(z) * self._grid.volumes(z) for z in range(self._grid.shape[0]))
-        return float(sum(plane.sum() for plane in planes))
+        planes = range(self._grid.shape[0])
+        return float(sum((self._plane_capacity(z) * self._grid.volumes(z)).sum() for z in planes))
 
     def _plane_capacity(self, z: int) -> np.ndarray:
         """Heat capacity of the cells of a plane, J/(m3 K)."""
